@@ -1,4 +1,6 @@
 // Requests that the application gives up: it frees them, or cancels their messages.
+#include <utility>
+
 #include "interpose/boundary.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
@@ -27,8 +29,14 @@ int calls::MPI_Request_free(MPI_Request* request) {
     Requests::get().hand_on();  // may call the program, which may complete this very request
     Operation* const operation = as_operation(entry_of(request));
     if (operation == nullptr) return pass_on();
+    const bool keeps = operation->is_persistent() && operation->keeps_request();
     Requests::get().abandon(*operation);  // while the handle can't be another's
-    const int code = pass_on();
+    int code = MPI_SUCCESS;
+    if (keeps) {
+      Requests::get().give_back_persistent(std::exchange(*request, MPI_REQUEST_NULL));
+    } else {
+      code = pass_on();
+    }
     Requests::get().progress(nullptr);
     return code;
   });

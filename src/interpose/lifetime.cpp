@@ -1,5 +1,5 @@
-// Start and end: MPI_Init, MPI_Init_thread, MPI_Finalize, sessions. The start makes no collective
-// call and does not touch a device.
+// Start and end: MPI_Init, MPI_Init_thread, MPI_Finalize, sessions. The start does not touch
+// a device.
 #include <atomic>
 #include <cstring>
 
@@ -11,6 +11,7 @@
 #include "interpose/times.hpp"
 #include "job/first.hpp"
 #include "job/report.hpp"
+#include "mpi/own_world.hpp"
 #include "mpi/world.hpp"
 #include "settings/complaints.hpp"
 #include "state/process_state.hpp"
@@ -29,6 +30,7 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   Requests::get().shut_down();
   end_sharing();
   summarise();
+  mpi::close_own_world();
   return MPI_SUCCESS;
 }
 

@@ -100,8 +100,9 @@ int ibsend(Examined& found, Real real, const Peer& peer, MPI_Request* request, P
 }
 
 /// The operation of a send that has a lease, which is given back where no memory is left.
-std::shared_ptr<Operation> operation_of(const exchange::shared::Lease& lease, Function function,
-                                        const Examined& found, const Peer& peer) {
+std::shared_ptr<MessageOperation> operation_of(const exchange::shared::Lease& lease,
+                                               Function function, const Examined& found,
+                                               const Peer& peer) {
   try {
     return Requests::get().make_operation(function, found.reason, found.typed, lease, peer,
                                           start_of(function));
@@ -157,7 +158,7 @@ template <typename Real, typename Count>
       found.reason = Reason::BadArguments;
     }
     if (buffered) return ibsend(found, real, peer, request, pass_on, count, type);
-    std::shared_ptr<Operation> operation;
+    std::shared_ptr<MessageOperation> operation;
     const auto make = [&] {
       if (const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy)) {
         operation = operation_of(*lease, function, found, peer);
@@ -240,7 +241,7 @@ int begin_receive(Function function, const Ask& ask, Examined found, void* buffe
     });
   }
   Requests& ours = Requests::get();
-  std::shared_ptr<Operation> operation;
+  std::shared_ptr<MessageOperation> operation;
   const auto make = [&] {
     operation =
         ours.make_operation(function, found.reason, found.typed, found.transport, channel...);

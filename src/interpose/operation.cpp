@@ -30,62 +30,84 @@ MPI_Status empty_status() {
   return status;
 }
 
-Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     machine::Transport transport, Direction direction, const mpi::Peer& peer,
-                     exchange::StartSend start_send)
-    : RequestEntry(Kind::Operation),
-      function_(function),
-      reason_(reason),
-      transfer_(direction, typed, transport),
-      channel_(peer, start_send),
-      status_(empty_status()) {}
-
-Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     const exchange::shared::Lease& lease, const mpi::Peer& peer,
-                     exchange::StartSend start_send)
-    : RequestEntry(Kind::Operation),
-      function_(function),
-      reason_(reason),
-      transfer_(typed, lease),
-      channel_(peer, start_send),
-      status_(empty_status()) {}
-
-Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     machine::Transport transport, MPI_Message* message, const Receive& receive)
-    : RequestEntry(Kind::Operation),
-      function_(function),
-      reason_(reason),
-      transfer_(Direction::Receive, typed, transport),
-      channel_(message, receive.comm(), receive.communicator()),
-      status_(empty_status()) {}
-
 Operation::~Operation() {
   RequestTable::get().remove(*this);
-  if (left_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&left_);
   if (abandoned) exchange::g_in_flight.end();
 }
 
-void Operation::make_persistent(exchange::InitSend init) {
+void Operation::mark_persistent() noexcept {
   persistent_ = true;
-  buffered_ = init == mpi::real_mpi().MPI_Bsend_init;
   settled = true;
   complete_ = true;
+}
+
+void Operation::reset() noexcept {
+  status_ = empty_status();
+  error_ = MPI_SUCCESS;
+  comm_to_raise_ = MPI_COMM_NULL;
+  thrown_ = nullptr;
+}
+
+void Operation::begin() noexcept {
+  complete_.store(false, std::memory_order_release);
+  settled = false;
+}
+
+void Operation::completed() noexcept {
+  if (outer != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Grequest_complete(outer);
+}
+
+void Operation::fail(int code) noexcept {
+  error_ = code;
+  status_.MPI_ERROR = code;
+  end();
+}
+
+MessageOperation::MessageOperation(Function function, exchange::Reason reason,
+                                   const exchange::Typed& typed, machine::Transport transport,
+                                   Direction direction, const mpi::Peer& peer,
+                                   exchange::StartSend start_send)
+    : function_(function),
+      reason_(reason),
+      transfer_(direction, typed, transport),
+      channel_(peer, start_send) {}
+
+MessageOperation::MessageOperation(Function function, exchange::Reason reason,
+                                   const exchange::Typed& typed,
+                                   const exchange::shared::Lease& lease, const mpi::Peer& peer,
+                                   exchange::StartSend start_send)
+    : function_(function), reason_(reason), transfer_(typed, lease), channel_(peer, start_send) {}
+
+MessageOperation::MessageOperation(Function function, exchange::Reason reason,
+                                   const exchange::Typed& typed, machine::Transport transport,
+                                   MPI_Message* message, const Receive& receive)
+    : function_(function),
+      reason_(reason),
+      transfer_(Direction::Receive, typed, transport),
+      channel_(message, receive.comm(), receive.communicator()) {}
+
+MessageOperation::~MessageOperation() {
+  RequestTable::get().remove(*this);  // before any part of it ends
+  if (left_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&left_);
+}
+
+void MessageOperation::make_persistent(exchange::InitSend init) {
+  mark_persistent();
+  buffered_ = init == mpi::real_mpi().MPI_Bsend_init;
   channel_.make_persistent(transfer_.parcel(), init);
 }
 
-void Operation::make_persistent(const exchange::shared::Destination& to) noexcept {
-  persistent_ = true;
-  settled = true;
-  complete_ = true;
+void MessageOperation::make_persistent(const exchange::shared::Destination& to) noexcept {
+  mark_persistent();
   transfer_.share_each(to);
 }
 
-void Operation::may_be_left(MPI_Request left, exchange::Choice by_rule) noexcept {
+void MessageOperation::may_be_left(MPI_Request left, exchange::Choice by_rule) noexcept {
   left_ = left;
   by_rule_ = by_rule;
 }
 
-exchange::Choice Operation::choose() {
+exchange::Choice MessageOperation::choose() {
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
   if (left_ == MPI_REQUEST_NULL) return {};
   if (settled_at_ == generation) return settled_;
@@ -99,13 +121,10 @@ exchange::Choice Operation::choose() {
   return choice;
 }
 
-void Operation::start() {
+void MessageOperation::start() {
   const exchange::Choice choice = choose();
-  status_ = empty_status();
-  error_ = MPI_SUCCESS;
-  comm_to_raise_ = MPI_COMM_NULL;
+  reset();
   raised_ = false;
-  thrown_ = nullptr;
   is_left_ = !choice.shares && choice.transport == machine::Transport::Library;
   why_left_ = choice.reason;
   if (is_left_) {
@@ -115,11 +134,10 @@ void Operation::start() {
   }
   if (transfer_.direction() == Direction::Send) count();
   if (buffered_ || transfer_.direction() == Direction::Receive) transfer_.post(channel_);
-  complete_.store(false, std::memory_order_release);
-  settled = false;
+  begin();
 }
 
-void Operation::step() noexcept {
+void MessageOperation::step() noexcept {
   // How a posted message ended the channel tells, also of one that failed.
   const bool posted = transfer_.state() == Transfer::State::Posted;
   const auto take_status = [&] {
@@ -138,7 +156,7 @@ void Operation::step() noexcept {
       take_status();
       if (transfer_.direction() == Direction::Receive && !transfer_.arrival().lost) count();
     }
-    if (done) complete_.store(true, std::memory_order_release);
+    if (done) end();
   } catch (const MpiError& error) {
     take_status();
     note(error.code());
@@ -164,17 +182,13 @@ void Operation::step() noexcept {
   }
 }
 
-void Operation::step_left() {
+void MessageOperation::step_left() {
   int flag = 0;
   mpi::check(mpi::real_mpi().MPI_Test(&left_, &flag, &status_), "MPI_Test");
-  if (flag != 0) complete_.store(true, std::memory_order_release);
+  if (flag != 0) end();
 }
 
-void Operation::completed() noexcept {
-  if (outer != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Grequest_complete(outer);
-}
-
-void Operation::count() const noexcept {
+void MessageOperation::count() const noexcept {
   if (transfer_.direction() == Direction::Send)
     return record({function_, transport(), is_left_ ? why_left_ : reason_, transfer_.size_bytes()});
   const exchange::Arrival& arrival = transfer_.arrival();
@@ -182,23 +196,17 @@ void Operation::count() const noexcept {
   record({function_, way, reason_, arrival.bytes});
 }
 
-void Operation::fail_by_us(const char* what) noexcept {
+void MessageOperation::fail_by_us(const char* what) noexcept {
   log::warn("a message failed: {}", what);
   comm_to_raise_ = channel_.peer().comm;
   fail(MPI_ERR_OTHER);
 }
 
-void Operation::fail(int code) noexcept {
-  error_ = code;
-  status_.MPI_ERROR = code;
-  complete_.store(true, std::memory_order_release);
-}
-
-MPI_Request Operation::take_failed_request() noexcept {
+MPI_Request MessageOperation::take_failed_request() noexcept {
   return raised_ ? MPI_REQUEST_NULL : channel_.take_request();
 }
 
-void Operation::cancel() noexcept {
+void MessageOperation::cancel() noexcept {
   if (is_left_) {
     mpi::real_mpi().MPI_Cancel(&left_);
     return;

@@ -1,5 +1,5 @@
-/// \file  A message that Strake carries out in steps, and that the application holds a request of
-/// Strake's for: a generalised one, or a persistent one to MPI_PROC_NULL (interpose/requests.hpp).
+/// \file  What Strake carries out in steps, and the application holds a request of Strake's for: a
+/// generalised one, or a persistent one to MPI_PROC_NULL (interpose/requests.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -26,48 +26,30 @@ namespace strake::interpose {
 
 /// Who may use it: the thread whose call it is made in, then the one that has claimed it
 /// (exchange::Progress), and once it is complete the one that completes its request.
-class Operation final : public exchange::Flight, public RequestEntry {
+class Operation : public exchange::Flight, public RequestEntry {
  public:
-  /// Of a send that `start_send` starts, of a receive, or (make_persistent) of a persistent one.
-  /// \throws OutOfMemory
-  Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            machine::Transport transport, machine::Direction direction, const mpi::Peer& peer,
-            exchange::StartSend start_send = nullptr);
-  /// Of a send by memory that its receiver shares. \throws std::bad_alloc
-  Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            const exchange::shared::Lease& lease, const mpi::Peer& peer,
-            exchange::StartSend start_send);
-  /// Makes the receive of a message that a probe has matched. \throws OutOfMemory
-  Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            machine::Transport transport, MPI_Message* message, const Receive& receive);
+  Operation() : RequestEntry(Kind::Operation), status_(empty_status()) {}
   ~Operation() override;
 
-  /// From now on it may be started any number of times, over one persistent request of the MPI
-  /// library's: a send that `init` makes, or (null) a receive.
-  /// \throws MpiError
-  void make_persistent(exchange::InitSend init);
-  /// The same of a send in host memory that goes by memory which its receiver shares, each time
-  /// that there is room for it.
-  void make_persistent(const exchange::shared::Destination& to) noexcept;
-  /// Such a send may also be left to the MPI library, by `left`, which starts it: trials choose
-  /// each time. \param by_rule  System or Pack
-  void may_be_left(MPI_Request left, exchange::Choice by_rule) noexcept;
-  /// A send starts to be packed; a receive is posted; a buffered send leaves at once.
-  /// \throws OutOfMemory, CudaError, MpiError
-  void start();
-  void cancel() noexcept;
+  /// Begins; a persistent one any number of times. \throws OutOfMemory, CudaError, MpiError
+  virtual void start() = 0;
+  virtual void cancel() noexcept = 0;
   /// Whether its first steps need no waiting: a send from host memory.
-  [[nodiscard]] bool can_leave_at_once() const noexcept {
-    return !on_device() && (leaving() || is_left_);
-  }
-  [[nodiscard]] bool on_device() const noexcept { return transfer_.on_device(); }
+  [[nodiscard]] virtual bool can_leave_at_once() const noexcept = 0;
+  [[nodiscard]] virtual bool on_device() const noexcept = 0;
+  /// A send that may end only when its receiver has taken it.
+  [[nodiscard]] virtual bool offered() const noexcept = 0;
+  [[nodiscard]] virtual bool unpacking() const noexcept = 0;
+  /// A persistent one that leaves, or is refused, when it is started.
+  [[nodiscard]] virtual bool is_buffered() const noexcept { return false; }
+  /// Whether its persistent request is Strake's once the application has freed it.
+  [[nodiscard]] virtual bool keeps_request() const noexcept { return false; }
+  /// \{ A failed operation's request of the MPI library's: completing it raises the error where it
+  /// belongs. The caller takes it, and gives a persistent one back that is still there then.
+  [[nodiscard]] virtual MPI_Request take_failed_request() noexcept { return MPI_REQUEST_NULL; }
+  virtual void give_back(MPI_Request /*persistent*/) noexcept {}
+  /// \}
 
-  void step() noexcept override;
-  void prepare() noexcept override { transfer_.prepare(); }
-  [[nodiscard]] bool leaving() const noexcept override {
-    return transfer_.state() == exchange::Transfer::State::Leaving;
-  }
-  [[nodiscard]] bool awaited() const noexcept override { return transfer_.awaited(); }
   [[nodiscard]] bool complete() const noexcept override {
     return complete_.load(std::memory_order_acquire);
   }
@@ -75,26 +57,11 @@ class Operation final : public exchange::Flight, public RequestEntry {
     return settled || (abandoned && released);
   }
   void completed() noexcept override;
-
-  /// A send that may end only when its receiver has taken it.
-  [[nodiscard]] bool offered() const noexcept { return transfer_.offered(); }
-  [[nodiscard]] bool unpacking() const noexcept {
-    return transfer_.state() == exchange::Transfer::State::Arriving;
-  }
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
-  [[nodiscard]] bool is_buffered() const noexcept { return buffered_; }
-  [[nodiscard]] machine::Transport transport() const noexcept {
-    return is_left_ ? machine::Transport::Library : transfer_.transport();
-  }
-
   /// What the completion reports, once complete.
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
   /// MPI_SUCCESS, or the class of what went wrong.
   [[nodiscard]] int error() const noexcept { return error_; }
-  /// A failed operation's request of the MPI library's: completing it raises the error where it
-  /// belongs. The caller takes it, and gives a persistent one back that is still there then.
-  [[nodiscard]] MPI_Request take_failed_request() noexcept;
-  void give_back(MPI_Request persistent) noexcept { channel_.give_back(persistent); }
   /// Where to raise an error that the MPI library does not raise itself (MPI_COMM_NULL: it does).
   [[nodiscard]] MPI_Comm comm_to_raise() const noexcept { return comm_to_raise_; }
   /// What an error handler of the application's threw meanwhile, to be thrown on.
@@ -108,19 +75,89 @@ class Operation final : public exchange::Flight, public RequestEntry {
   /// The application has its outcome (persistent ones: it is inactive).
   std::atomic<bool> settled = false;
 
+ protected:
+  void mark_persistent() noexcept;
+  /// As if nothing had been told of it.
+  void reset() noexcept;
+  /// It runs from now on.
+  void begin() noexcept;
+  void end() noexcept { complete_.store(true, std::memory_order_release); }
+  /// It ends with an error of that class.
+  void fail(int code) noexcept;
+
+  MPI_Status status_;
+  int error_ = MPI_SUCCESS;
+  MPI_Comm comm_to_raise_ = MPI_COMM_NULL;
+  std::exception_ptr thrown_;
+
+ private:
+  bool persistent_ = false;
+  std::atomic<bool> complete_ = false;
+};
+
+/// A message.
+class MessageOperation final : public Operation {
+ public:
+  /// Of a send that `start_send` starts, of a receive, or (make_persistent) of a persistent one.
+  /// \throws OutOfMemory
+  MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+                   machine::Transport transport, machine::Direction direction,
+                   const mpi::Peer& peer, exchange::StartSend start_send = nullptr);
+  /// Of a send by memory that its receiver shares. \throws std::bad_alloc
+  MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+                   const exchange::shared::Lease& lease, const mpi::Peer& peer,
+                   exchange::StartSend start_send);
+  /// Makes the receive of a message that a probe has matched. \throws OutOfMemory
+  MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+                   machine::Transport transport, MPI_Message* message, const Receive& receive);
+  ~MessageOperation() override;
+
+  /// From now on it may be started any number of times, over one persistent request of the MPI
+  /// library's: a send that `init` makes, or (null) a receive.
+  /// \throws MpiError
+  void make_persistent(exchange::InitSend init);
+  /// The same of a send in host memory that goes by memory which its receiver shares, each time
+  /// that there is room for it.
+  void make_persistent(const exchange::shared::Destination& to) noexcept;
+  /// Such a send may also be left to the MPI library, by `left`, which starts it: trials choose
+  /// each time. \param by_rule  System or Pack
+  void may_be_left(MPI_Request left, exchange::Choice by_rule) noexcept;
+  /// A send starts to be packed; a receive is posted; a buffered send leaves at once.
+  void start() override;
+  void cancel() noexcept override;
+  [[nodiscard]] bool can_leave_at_once() const noexcept override {
+    return !on_device() && (leaving() || is_left_);
+  }
+  [[nodiscard]] bool on_device() const noexcept override { return transfer_.on_device(); }
+
+  void step() noexcept override;
+  void prepare() noexcept override { transfer_.prepare(); }
+  [[nodiscard]] bool leaving() const noexcept override {
+    return transfer_.state() == exchange::Transfer::State::Leaving;
+  }
+  [[nodiscard]] bool awaited() const noexcept override { return transfer_.awaited(); }
+  [[nodiscard]] bool offered() const noexcept override { return transfer_.offered(); }
+  [[nodiscard]] bool unpacking() const noexcept override {
+    return transfer_.state() == exchange::Transfer::State::Arriving;
+  }
+  [[nodiscard]] bool is_buffered() const noexcept override { return buffered_; }
+  [[nodiscard]] machine::Transport transport() const noexcept {
+    return is_left_ ? machine::Transport::Library : transfer_.transport();
+  }
+  [[nodiscard]] MPI_Request take_failed_request() noexcept override;
+  void give_back(MPI_Request persistent) noexcept override { channel_.give_back(persistent); }
+
  private:
   void count() const noexcept;
   [[nodiscard]] exchange::Choice choose();
   void step_left();
-  void fail(int code) noexcept;
   void fail_by_us(const char* what) noexcept;
 
   Function function_;
   exchange::Reason reason_;
   exchange::Transfer transfer_;
   exchange::MpiChannel channel_;
-  bool persistent_ = false;
-  bool buffered_ = false;  ///< a persistent one that leaves, or is refused, when it is started
+  bool buffered_ = false;
   /// \{ Of may_be_left(): the request, what the rules say, and what trials said as long as
   /// mpi::g_type_generation is `settled_at_`.
   MPI_Request left_ = MPI_REQUEST_NULL;
@@ -130,12 +167,7 @@ class Operation final : public exchange::Flight, public RequestEntry {
   exchange::Choice settled_;
   std::uint64_t settled_at_ = 0;
   /// \}
-  std::atomic<bool> complete_ = false;
-  MPI_Status status_;
-  int error_ = MPI_SUCCESS;
-  MPI_Comm comm_to_raise_ = MPI_COMM_NULL;
   bool raised_ = false;  ///< the MPI library has raised the error, and let go of its request
-  std::exception_ptr thrown_;
 };
 
 /// The operation of an entry; null for none, and for one of another kind.

@@ -21,6 +21,7 @@ struct Kind {
   Untestable untestable = Untestable::No;
   /// Whether the call makes a communicator, its last argument, of its first one.
   bool makes_communicator = false;
+  friend constexpr bool operator==(const Kind&, const Kind&) = default;
 };
 inline constexpr Kind kLocal{exchange::Reason::None, false};
 inline constexpr Kind kBlocking{exchange::Reason::None, true};
@@ -35,6 +36,9 @@ inline constexpr Kind kPersistent{exchange::Reason::Collective, true, Untestable
 inline constexpr Kind kPersistentBarrier{exchange::Reason::None, true, Untestable::Beside};
 inline constexpr Kind kFile{exchange::Reason::None, false, Untestable::Again};
 
+/// All ranks of `parent` that are in `made` have made it.
+void communicator_made(MPI_Comm parent, MPI_Comm made) noexcept;
+
 /// The whole wrapper of such a function. A few ns while nothing is in flight.
 template <Kind kind, typename Real, typename... Args>
 int pass(Real real, Args... args) {
@@ -48,8 +52,8 @@ int pass(Real real, Args... args) {
   }
   if constexpr (kind.makes_communicator) {
     const auto all = std::tie(args...);
-    if (code == MPI_SUCCESS && exchange::shared::ShmEndpoint::get() != nullptr)
-      mpi::name_communicator(std::get<0>(all), *std::get<sizeof...(args) - 1>(all));
+    if (code == MPI_SUCCESS)
+      communicator_made(std::get<0>(all), *std::get<sizeof...(args) - 1>(all));
   }
   if constexpr (kind.untestable != Untestable::No) {
     if (code == MPI_SUCCESS)

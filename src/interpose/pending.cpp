@@ -73,6 +73,10 @@ void end_send(Pending& pending) {
 /// The message has ended as `status` says, and well: unpacks what a receive got. False: more than
 /// there was room for.
 bool end_transfer(Pending& pending, MPI_Status& status) {
+  if (pending.work != nullptr) {
+    pending.work->end();
+    return true;
+  }
   Receive& receive = pending.receive;
   if (receive.looked()) return receive.tell_again(status);  // MPI_Request_get_status was here
   const bool cancelled = may_be_cancelled(pending) && was_cancelled(status);
@@ -351,6 +355,7 @@ int look_at_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status
 
 bool unpack_pending(Pending& pending, MPI_Status& status) {
   if (!pending.active) return true;
+  if (pending.work != nullptr) return end_transfer(pending, status);
   if (!pending.receives()) {
     if (!may_be_cancelled(pending) || !was_cancelled(status)) end_send(pending);
     return true;

@@ -21,6 +21,7 @@
 #include "interpose/operation.hpp"
 #include "interpose/receive.hpp"
 #include "interpose/request_table.hpp"
+#include "interpose/request_work.hpp"
 #include "interpose/untestable.hpp"
 #include "memory/scratch.hpp"
 #include "mpi/peers.hpp"
@@ -35,7 +36,7 @@ struct Placeholder {
   mpi::Peer peer;
 };
 
-/// One message. Belongs to the table, or to the call that makes it.
+/// One message, or other work. Belongs to the table, or to the call that makes it.
 struct Pending : RequestEntry {
   Pending() noexcept : RequestEntry(Kind::Message) {}
 
@@ -48,6 +49,8 @@ struct Pending : RequestEntry {
   bool plain = false;
   Receive receive;                             ///< a send has only its communicator
   std::optional<exchange::Transfer> transfer;  ///< posted while the MPI library has the message
+  /// Of no message: what remains when the request is complete, each time that it is.
+  std::unique_ptr<RequestWork> work;
   /// A persistent send of a header message's length gets a placeholder at each start.
   std::optional<Placeholder> placeholder;
   /// Of a persistent receive that Strake has asked about, where the MPI library tells once

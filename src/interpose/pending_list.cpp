@@ -24,6 +24,8 @@ void PendingPool::recycle(Pending* pending) noexcept {
   pending->plain = false;
   pending->placeholder.reset();
   pending->ended.reset();
+  pending->work.reset();
+  pending->beside = false;
   pending->kind = RequestEntry::Kind::Message;
   pending->active = true;
   pending->may_be_gone = false;
@@ -61,6 +63,10 @@ void RequestList::sort_out() {
     RequestEntry* const entry = entries_[i];
     if (entry == nullptr) continue;
     const auto at = static_cast<std::size_t>(i);
+    if (entry->beside) {
+      others_->untestable.resize(count);
+      others_->untestable[at] = Untestable::Beside;
+    }
     if (entry->is_message()) {
       any = true;
     } else if (entry->kind == RequestEntry::Kind::Operation) {

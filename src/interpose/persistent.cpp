@@ -69,6 +69,7 @@ class Starting {
     if (pending->placeholder)
       exchange::shared::add_placeholder(pending->placeholder->bytes, pending->placeholder->peer);
     entries_[i] = pending;
+    if (pending->work != nullptr) pending->work->begin();
     if (!pending->transfer) return;
     Transfer& transfer = *pending->transfer;
     const bool sends = transfer.direction() == Direction::Send;
@@ -120,7 +121,7 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   if (!to || !exchange::shared::ShmEndpoint::get()->directory().may_reach(to->rank) ||
       !mpi::sendable(peer) || !pack_for_sharing(found, buffer, count, type))
     return nullptr;
-  std::shared_ptr<Operation> operation;
+  std::shared_ptr<MessageOperation> operation;
   const auto make = [&] {
     operation = Requests::get().make_operation(function, found.reason, found.typed, found.transport,
                                                Direction::Send, peer, start_of(function));
@@ -180,7 +181,7 @@ int send_init(Function function, Real real, const void* buffer, Count count, MPI
       const int code = real(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       return keep(std::move(pending), *request, code);
     }
-    std::shared_ptr<Operation> operation;
+    std::shared_ptr<MessageOperation> operation;
     const auto make = [&] {
       operation = Requests::get().make_operation(function, found.reason, found.typed,
                                                  found.transport, Direction::Send, peer);
@@ -230,7 +231,7 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
       const int code = ask(parcel.data, wire.count(), wire.type());
       return keep(std::move(pending), *request, code);
     }
-    std::shared_ptr<Operation> operation;
+    std::shared_ptr<MessageOperation> operation;
     const auto make = [&] {
       operation = Requests::get().make_operation(function, found.reason, found.typed,
                                                  found.transport, Direction::Receive, peer);

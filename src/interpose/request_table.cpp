@@ -22,6 +22,7 @@ RequestTable::Claimed RequestTable::claim_all(int count, const MPI_Request* requ
     for (RequestEntry** at = &buckets_[bucket_of(key)]; *at != nullptr; at = &(*at)->next) {
       RequestEntry* const entry = *at;
       if (entry->key != key) continue;
+      others = others || entry->beside;
       if (entry->kind == RequestEntry::Kind::Message) {
         // A handle may be there twice: UCX gives all sends that are complete on return one and the
         // same.

@@ -38,6 +38,8 @@ struct RequestEntry {
   std::uint64_t key = 0;         ///< the handle
   RequestEntry* next = nullptr;  ///< with the same hash, older; its owner's while it is not entered
   Kind kind;
+  /// MPICH's MPI_Testall must not be given it (Untestable::Beside), whatever else it is.
+  bool beside = false;
   bool claimed = false;  ///< it is not in the table, but a call's that may complete it
   std::atomic<bool> released = false;  ///< the MPI library has let go of the request
 

@@ -63,6 +63,28 @@ MPI_Request Requests::never() {
   return never_;
 }
 
+MPI_Request Requests::persistent() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!persistent_.empty()) {
+      const MPI_Request given = persistent_.back();
+      persistent_.pop_back();
+      return given;
+    }
+  }
+  MPI_Request made = MPI_REQUEST_NULL;
+  mpi::check(
+      mpi::real_mpi().MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &made),
+      "MPI_Recv_init");
+  return made;
+}
+
+void Requests::give_back_persistent(MPI_Request request) {
+  mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);  // inactive, if it was not
+  const std::lock_guard lock(mutex_);
+  persistent_.push_back(request);
+}
+
 MPI_Request Requests::make_complete() {
   constexpr auto kQuery = [](void*, MPI_Status* status) {
     *status = empty_status();
@@ -108,7 +130,8 @@ void Requests::add(MPI_Request dummy, std::shared_ptr<Operation> persistent) {
 
 void Requests::start(Operation& started) {
   const std::shared_ptr<Operation> persistent = started.kept;
-  if (!persistent->on_device()) hand_on();  // what was started before leaves before
+  if (persistent->keeps_request() || !persistent->on_device())
+    hand_on();  // what was started before leaves before
   const Progress::Room room(progress_);
   // Another thread may not have left the step yet that completed it last.
   const bool claimed = progress_.claim(*persistent);
@@ -244,6 +267,8 @@ void Requests::shut_down() {
 
 void Requests::forget() {
   mpi::free_wire_types();
+  for (MPI_Request& request : persistent_) mpi::real_mpi().MPI_Request_free(&request);
+  persistent_.clear();
   const MPI_Request never = std::exchange(never_, MPI_REQUEST_NULL);
   if (never == MPI_REQUEST_NULL) return;
   MPI_Request request = never;

@@ -12,6 +12,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "exchange/progress/in_flight.hpp"
 #include "exchange/progress/progress.hpp"
@@ -31,11 +32,11 @@ class Requests final : public exchange::Mover {
   }
 
   /// An operation, for launch() or add(). No allocation where one was recycled.
-  /// \throws as Operation's constructors
-  template <typename... Args>
-  [[nodiscard]] std::shared_ptr<Operation> make_operation(Args&&... args) {
-    const std::pmr::polymorphic_allocator<Operation> allocator(&memory_);
-    return std::allocate_shared<Operation>(allocator, std::forward<Args>(args)...);
+  /// \throws as the operation's constructors
+  template <typename Made = MessageOperation, typename... Args>
+  [[nodiscard]] std::shared_ptr<Made> make_operation(Args&&... args) {
+    const std::pmr::polymorphic_allocator<Made> allocator(&memory_);
+    return std::allocate_shared<Made>(allocator, std::forward<Args>(args)...);
   }
 
   /// Takes an operation over that was started, and gives out its request.
@@ -112,6 +113,11 @@ class Requests final : public exchange::Mover {
   /// Before the last session ends: what was made of MPI for later goes. No other thread is in MPI.
   void forget();
 
+  /// A persistent request to MPI_PROC_NULL, by which the application knows an operation that
+  /// keeps_request(). MPICH 4.0's persistent collectives hang once such a request was freed: those
+  /// that are given back are given out again. \throws MpiError
+  [[nodiscard]] MPI_Request persistent();
+  void give_back_persistent(MPI_Request request);
   /// A generalised request of no operation, which stays incomplete. \throws MpiError
   [[nodiscard]] MPI_Request never();
   /// One that is complete, with a handle of its own. \throws MpiError
@@ -131,7 +137,8 @@ class Requests final : public exchange::Mover {
   /// Where operations lie: recycled, so that none is allocated in steady state.
   std::pmr::synchronized_pool_resource memory_;
   exchange::Progress progress_;
-  std::mutex mutex_;  ///< guards never_; never held across a call of MPI's
+  std::mutex mutex_;  ///< guards what follows; never held across a call of MPI's
+  std::vector<MPI_Request> persistent_;
   MPI_Request never_ = MPI_REQUEST_NULL;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "exchange/choice/forced.hpp"
 #include "exchange/transport/shared/shm_endpoint.hpp"
 #include "interpose/inside.hpp"
 #include "interpose/reached.hpp"
@@ -14,6 +15,7 @@
 #include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/job.hpp"
+#include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "state/process_state.hpp"
@@ -51,7 +53,7 @@ Sharing try_to_begin(int rank, bool spawned) {
     log::info("rank {} shares no messages: {}", rank, error.what());
     return Sharing::Directory;
   }
-  if (!mpi::begin_communicators()) return Sharing::Resources;
+  if (mpi::communicator(MPI_COMM_WORLD) == nullptr) return Sharing::Resources;
   ShmEndpoint::open(std::move(directory), *launch, rank, ranks);
   return ShmEndpoint::get() != nullptr ? Sharing::Yes : Sharing::Resources;
 }
@@ -108,12 +110,22 @@ SharedHeap heap() noexcept {
 }
 
 void begin_sharing(int rank, bool spawned) noexcept {
+  const bool in_job = !spawned && !settings::text(settings::Id::job).empty();
+  const bool named = in_job && !g_disabled && !mpi::g_multiple && mpi::begin_communicators();
   try {
     own_state().sharing = try_to_begin(rank, spawned);
   } catch (const std::exception& error) {
     log::info("rank {} takes no messages by shared memory: {}", rank, error.what());
     own_state().sharing = Sharing::Resources;
   }
+  // The job's name promises that all ranks come here.
+  if (!in_job) return;
+  const exchange::Forced* const forced = exchange::forced();
+  const bool library = forced != nullptr && forced->host_messages == machine::Transport::Library;
+  const bool off = !named || library || !settings::flag(settings::Id::collectives);
+  const std::int32_t number =
+      mpi::open_own_world({off, forced != nullptr, !settings::flag(settings::Id::trials)});
+  if (const mpi::CommunicatorPtr world = mpi::communicator(MPI_COMM_WORLD)) world->number = number;
 }
 
 void stop_sharing() noexcept {

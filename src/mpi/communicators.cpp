@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
 #include "state/process_state.hpp"
@@ -67,7 +68,7 @@ CommunicatorPtr known(MPI_Comm comm) {
 
 /// \throws std::bad_alloc
 CommunicatorPtr remember(MPI_Comm comm, std::uint64_t name, std::vector<int> world) {
-  auto made = std::make_shared<const Communicator>(Communicator{name, std::move(world)});
+  auto made = std::make_shared<const Communicator>(name, std::move(world));
   // The attribute tells when it is freed.
   if (real_mpi().MPI_Comm_set_attr(comm, g_key, nullptr) != MPI_SUCCESS) return nullptr;
   const std::lock_guard lock(registry().mutex);
@@ -101,6 +102,7 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
   if (made == MPI_COMM_NULL) return;
   const CommunicatorPtr from = communicator(parent);
   if (from == nullptr || !is_intra(made)) return;
+  CommunicatorPtr named;
   try {
     std::vector<int> world = world_ranks(made);
     std::uint64_t name = from->name;
@@ -110,10 +112,13 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
       const std::lock_guard lock(registry().mutex);
       times = ++registry().times_made[name];
     }
-    (void)remember(made, mix(name, times), std::move(world));
+    named = remember(made, mix(name, times), std::move(world));
   } catch (const std::exception&) {
     // It stays without a name.
   }
+  if (from->number == 0) return;
+  const std::int32_t number = agree_on_number(made, named != nullptr);
+  if (named != nullptr) named->number = number;
 }
 
 const CommunicatorPtr& look_up_communicator(MPI_Comm comm) noexcept {

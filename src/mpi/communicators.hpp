@@ -7,21 +7,29 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "mpi/companion.hpp"
 #include "mpi/world.hpp"
 
 namespace strake::mpi {
 
 struct Communicator {
+  Communicator(std::uint64_t its_name, std::vector<int> ranks)
+      : name(its_name), world(std::move(ranks)) {}
   std::uint64_t name = 0;  ///< two have the same by a chance of 2^-64
   std::vector<int> world;  ///< its ranks in MPI_COMM_WORLD; MPI_UNDEFINED: a rank of another job
+  /// The number by which all of its ranks know it (mpi/own_world.hpp); 0: it has none.
+  mutable std::int32_t number = 0;
+  /// What a higher room keeps for it.
+  mutable std::unique_ptr<Companion> companion;
 
   /// Negative if there is no such rank, or it is of another job.
   [[nodiscard]] int world_rank(int rank) const noexcept {
     const bool there = rank >= 0 && rank < static_cast<int>(world.size());
-    const int number = there ? world[static_cast<std::size_t>(rank)] : MPI_UNDEFINED;
-    return number >= 0 ? number : -1;
+    const int found = there ? world[static_cast<std::size_t>(rank)] : MPI_UNDEFINED;
+    return found >= 0 ? found : -1;
   }
 };
 
@@ -30,7 +38,8 @@ using CommunicatorPtr = std::shared_ptr<const Communicator>;
 /// After MPI_Init, before the functions below: names MPI_COMM_WORLD. False if that can't be done.
 [[nodiscard]] bool begin_communicators() noexcept;
 /// All ranks of `parent` that are in `made` have made it, by calls in the same order. Cost: O(ranks
-/// of it). Does nothing before begin_communicators().
+/// of it). Does nothing before begin_communicators(). Where `parent` has a number, so has `made`
+/// from then on: then the call is collective over `made`, and costs one allreduce.
 void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
 /// Functions that return a reference return this one where there is no communicator.
 inline const CommunicatorPtr kNoCommunicator;

@@ -8,15 +8,10 @@
 #include <utility>
 
 #include "layout/traits.hpp"
+#include "mpi/companion.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::mpi {
-
-/// What a higher room keeps for these elements. Made once, destroyed with them.
-class Companion {
- public:
-  virtual ~Companion() = default;
-};
 
 /// Immutable but for its companion: threads share one object.
 class Elements : public std::enable_shared_from_this<Elements> {

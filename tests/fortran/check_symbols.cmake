@@ -26,7 +26,7 @@ if(needed)
   message(FATAL_ERROR "the interposer needs what only Fortran's libraries may have: ${needed}")
 endif()
 
-file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|HANDLED|MOVER|PASSED)")
+file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|HANDLED|HOST_ONLY|MOVER|PASSED)")
 set(checked 0)
 set(missing "")
 foreach(line IN LISTS lines)

@@ -42,7 +42,7 @@ endforeach()
 
 list(REMOVE_DUPLICATES bound)
 file(READ ${SOURCE} source)
-file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|HANDLED|MOVER|PASSED)")
+file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|HANDLED|HOST_ONLY|MOVER|PASSED)")
 set(seen 0)
 foreach(line IN LISTS lines)
   string(REGEX MATCH "(MPI_[A-Za-z_0-9]+)\\)" matched "${line}")

@@ -15,7 +15,7 @@
 
 namespace strake::exchange::peers {
 
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 
 /// \{ The numbers of a rank's regions, which other ranks may map: allocations of host memory and

@@ -16,6 +16,9 @@ const void* this_thread() noexcept {
   return &here;
 }
 
+/// All steps that a flight can take.
+void step_of(Flight& flight) noexcept { flight.step(); }
+
 }  // namespace
 
 Progress::Room::Room(Progress& progress) : progress_(progress) {
@@ -91,9 +94,10 @@ void Progress::act_claimed(Lock& lock, Flight& flight, const Act& act) noexcept 
   flight.claimed_by_ = nullptr;
 }
 
-void Progress::step_claimed(Lock& lock, Flight& flight) noexcept {
+template <typename Step>
+void Progress::step_claimed(Lock& lock, Flight& flight, const Step& step) noexcept {
   act_claimed(lock, flight, [&] {
-    flight.step();
+    step(flight);
     if (flight.complete()) flight.completed();
   });
 }
@@ -103,7 +107,7 @@ bool Progress::step_sends() noexcept {
   while (!leaving_.empty()) {
     Flight& first = *leaving_.front();
     if (first.claimed_by_ != nullptr) return first.claimed_by_ != this_thread();
-    step_claimed(lock, first);
+    if (!first.complete()) step_claimed(lock, first, step_of);
     if (first.leaving()) return true;
     leaving_.erase(leaving_.begin());
     drop_if_done(lock, first);
@@ -113,7 +117,7 @@ bool Progress::step_sends() noexcept {
 
 void Progress::visit(Lock& lock, Flight& flight) noexcept {
   if (flight.claimed_by_ != nullptr || flight.leaving()) return;
-  if (!flight.complete()) step_claimed(lock, flight);
+  if (!flight.complete()) step_claimed(lock, flight, step_of);
   drop_if_done(lock, flight);
 }
 
@@ -175,7 +179,8 @@ bool Progress::step_awaited() noexcept {
   Lock lock(mutex_);
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Flight& flight = *running_[i];
-    if (flight.claimed_by_ == nullptr && flight.awaited()) step_claimed(lock, flight);
+    if (flight.claimed_by_ == nullptr && flight.awaited() && !flight.complete())
+      step_claimed(lock, flight, [](Flight& awaited) { awaited.step_awaited(); });
     left = left ||
            (flight.claimed_by_ != nullptr ? flight.claimed_by_ != this_thread() : flight.awaited());
   }

@@ -23,6 +23,8 @@ class Flight {
   virtual ~Flight() = default;
   /// Takes the next steps that need no waiting. A fault completes the message with an error.
   virtual void step() noexcept = 0;
+  /// step() of what is awaited(): no send leaves by it.
+  virtual void step_awaited() noexcept { step(); }
   /// Of a send that the channel does not have yet: begins what needs no waiting before it is its
   /// turn to leave. A fault shows in the next step.
   virtual void prepare() noexcept = 0;
@@ -93,7 +95,8 @@ class Progress {
   using Lock = std::unique_lock<std::mutex>;
   template <typename Act>
   void act_claimed(Lock& lock, Flight& flight, const Act& act) noexcept;
-  void step_claimed(Lock& lock, Flight& flight) noexcept;
+  template <typename Step>
+  void step_claimed(Lock& lock, Flight& flight, const Step& step) noexcept;
   void visit(Lock& lock, Flight& flight) noexcept;
   void drop_if_done(Lock& lock, Flight& flight) noexcept;
   void prepare_sends(Lock& lock) noexcept;

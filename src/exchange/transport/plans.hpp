@@ -33,6 +33,10 @@ class Plans final : public mpi::Companion {
   /// \throws as compile_device_copy()
   DeviceCopy device_copy(Direction direction, Place typed, Place packed);
 
+  /// Send: layout at `typed` → the same layout in pageable host memory; Receive: the other way.
+  /// \throws Unsupported, OutOfMemory, CudaError
+  const CopyPlan& mirrored(Direction direction, Place typed);
+
   /// The choice made for their messages there; 0: none so far. A choice depends on the kind of
   /// memory, not on whose it is.
   [[nodiscard]] std::atomic<std::uint32_t>& choice(Direction direction, Place place,
@@ -46,14 +50,16 @@ class Plans final : public mpi::Companion {
   std::atomic<std::int64_t> saved_ns{kNotSampled};
 
  private:
+  enum class Form : std::uint8_t { Packed, Together, Mirrored };
   struct Compiled {
     Direction direction;
     Place typed;
     Place packed;
-    std::unique_ptr<const CopyPlan> plan;  ///< \{ either of the two
-    DeviceCopy copy;                       ///< \}
+    Form form;
+    std::unique_ptr<const CopyPlan> plan;
+    DeviceCopy copy;  ///< instead of `plan`, if Together
   };
-  const Compiled* find(Direction direction, Place typed, Place packed, bool copy) const;
+  const Compiled* find(Direction direction, Place typed, Place packed, Form form) const;
 
   const Layout& layout_;
   std::atomic<const CopyPlan*> host_[2] = {nullptr, nullptr};

@@ -310,6 +310,33 @@ void persistent_collectives() {
     CHECK_MPI(MPI_Request_free(&requests[1]));
   }
 }
+
+/// Two that are alike, which ranks start in different orders.
+void persistent_in_any_order() {
+  check::section("persistent collectives, started in different orders");
+  const auto ranks = static_cast<std::size_t>(check::size());
+  std::vector<int> give[2], got[2];
+  const std::vector<int> counts(ranks, 1);
+  std::vector<int> bytes(ranks);
+  for (std::size_t i = 0; i < ranks; ++i) bytes[i] = static_cast<int>(i * sizeof(int));
+  const std::vector<MPI_Datatype> types(ranks, MPI_INT);
+  MPI_Request requests[2];
+  for (int one = 0; one < 2; ++one) {
+    give[one].assign(ranks, 100 * one + check::rank());
+    got[one].assign(ranks, -1);
+    CHECK_MPI(MPI_Alltoallw_init(give[one].data(), counts.data(), bytes.data(), types.data(),
+                                 got[one].data(), counts.data(), bytes.data(), types.data(),
+                                 MPI_COMM_WORLD, MPI_INFO_NULL, &requests[one]));
+  }
+  const int first = check::rank() % 2;
+  CHECK_MPI(MPI_Start(&requests[first]));
+  CHECK_MPI(MPI_Start(&requests[1 - first]));
+  CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  for (int one = 0; one < 2; ++one) {
+    for (std::size_t i = 0; i < ranks; ++i) CHECK_EQ(got[one][i], 100 * one + static_cast<int>(i));
+    CHECK_MPI(MPI_Request_free(&requests[one]));
+  }
+}
 #endif
 
 }  // namespace
@@ -328,6 +355,7 @@ int main(int argc, char** argv) {
   }
 #if MPI_VERSION >= 4
   persistent_collectives();
+  persistent_in_any_order();
 #endif
   return check::finish();
 }

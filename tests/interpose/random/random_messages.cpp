@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "random/alone.hpp"
 #include "random/runner.hpp"
 
 namespace {
@@ -28,17 +29,10 @@ namespace {
 constexpr std::size_t kStackBytes = 1 << 20;
 
 std::string alone(const std::string& program, const random_program::Options& options) {
-  std::string text = "mpirun -n " + std::to_string(options.ranks) + " env";
-  for (const char* name :
-       {"LD_PRELOAD", "STRAKE_METHOD", "STRAKE_SHARE", "STRAKE_SHARE_LIMIT", "STRAKE_SHARE_DIRECT",
-        "STRAKE_SHARE_DEVICE", "STRAKE_GPU_AWARE", "STANDIN_OPEN", "TEST_MEMORY",
-        "STRAKE_SHARED_HEAP", "STRAKE_HEAP_LEAST", "TEST_ALLOCATING_THREADS"}) {
-    const char* const value = std::getenv(name);
-    if (value != nullptr) text += " " + std::string(name) + "=" + value;
-  }
-  text += " " + program + " --seed " + std::to_string(options.seed) + " --messages " +
-          std::to_string(options.messages);
-  return text + (options.on_device ? " --device" : "");
+  return random_program::alone(program + " --seed " + std::to_string(options.seed) +
+                                   " --messages " + std::to_string(options.messages) +
+                                   (options.on_device ? " --device" : ""),
+                               options.ranks);
 }
 
 /// Threads that allocate, resize and free blocks, and compare what they wrote there, until the end.

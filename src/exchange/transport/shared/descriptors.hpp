@@ -81,8 +81,9 @@ inline constexpr std::int64_t kFailed = -1;
 static_assert(std::atomic<State>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-/// Behind the descriptors come header messages, each in a place of kLongestHeader + kHeaderRoom;
-/// and the packed bytes.
+/// Behind the descriptors come header messages, each in a place of kLongestHeader + kHeaderRoom; a
+/// word for each rank of MPI_COMM_WORLD, which says where this rank's ring of cells for it is
+/// (cells.hpp); and the packed bytes.
 struct DescriptorTable {
   std::atomic<std::uint32_t> descriptors_used{
       0};  ///< the descriptors before this one were ever used
@@ -94,12 +95,14 @@ inline constexpr std::int64_t kHeaderPlace = kLongestHeader + kHeaderRoom;
 struct Parts {
   std::int64_t table;
   std::int64_t headers;
+  std::int64_t rings;
   std::int64_t bytes;
 
   explicit constexpr Parts(std::int32_t ranks) noexcept
       : table(peers::ControlParts(ranks, true).payload),
         headers(peers::ControlParts::rounded(table + std::int64_t{sizeof(DescriptorTable)})),
-        bytes(peers::ControlParts::rounded(headers + kDescriptors * kHeaderPlace)) {}
+        rings(peers::ControlParts::rounded(headers + kDescriptors * kHeaderPlace)),
+        bytes(peers::ControlParts::rounded(rings + ranks * std::int64_t{sizeof(std::int64_t)})) {}
 
   /// Size of the part behind the control block, with so many packed bytes.
   [[nodiscard]] constexpr std::int64_t payload(std::int64_t packed_bytes) const noexcept {

@@ -15,6 +15,14 @@ struct Destination {
   std::int32_t tag = 0;
   std::uint64_t comm = 0;  ///< the communicator's name
   bool operator==(const Destination&) const = default;
+  /// A message that a cell tells of (exchange/transport/shared/cells.hpp), and no header message.
+  [[nodiscard]] static Destination by_cell(std::int32_t rank) noexcept {
+    return {rank, kByCell, 0};
+  }
+  [[nodiscard]] bool is_by_cell() const noexcept { return tag == kByCell; }
+
+ private:
+  static constexpr std::int32_t kByCell = INT32_MIN;
 };
 
 /// Values of the destinations that were used last: a newer one may take an older one's place. ~2

@@ -165,7 +165,10 @@ std::optional<Delivery> PeerSegments::open(const std::byte* landed, std::int32_t
   const std::int64_t at = descriptor->at.load(kRelaxed);
   const std::int64_t bytes = descriptor->bytes.load(kRelaxed);
   const std::int64_t room = segment.bytes();
-  if (at < parts_.bytes || bytes <= kLongestHeader || at > room || bytes > room - at)
+  // Only cells tell of messages that are as short as header messages.
+  const bool by_cell = Destination{from, descriptor->tag.load(kRelaxed)}.is_by_cell();
+  const std::int64_t least = by_cell ? 1 : kLongestHeader + 1;
+  if (at < parts_.bytes || bytes < least || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
   change(*descriptor, State::Live, State::Seen);  // it is no longer what a probe finds
   note_matched(*descriptor, from);

@@ -97,8 +97,10 @@ std::int64_t SendSegment::newest_length(const Destination& to) const noexcept {
 }
 
 void SendSegment::go_live(Descriptor& descriptor) noexcept {
+  // No probe finds what a cell tells of.
+  const bool by_cell = Destination{-1, descriptor.tag.load(std::memory_order_relaxed)}.is_by_cell();
   descriptor.sequence.store(++sequence_, std::memory_order_release);
-  descriptor.state.store(State::Live, std::memory_order_release);
+  descriptor.state.store(by_cell ? State::Seen : State::Live, std::memory_order_release);
 }
 
 std::optional<Lease> SendSegment::lease(const Destination& to, std::int64_t bytes, bool populated) {
@@ -113,7 +115,8 @@ std::optional<Lease> SendSegment::lease(const Destination& to, std::int64_t byte
   Descriptor& descriptor = table().descriptors[number];
   held_[number] = {*at, bytes, false};
   if (!to_self_.empty()) to_self_[number] = {};
-  const std::int64_t length = lengths_.next(to, [&] { return newest_length(to); });
+  const std::int64_t length =
+      to.is_by_cell() ? kLongestHeader : lengths_.next(to, [&] { return newest_length(to); });
   fill(descriptor, to, bytes, *at, length);
   std::byte* const place = memory_.data() + parts_.headers + number * kHeaderPlace;
   Header header;

@@ -119,6 +119,10 @@ class SendSegment {
   /// Right before the header message is sent: from now on the message is found, behind those that
   /// went live before.
   void go_live(const Lease& lease) noexcept { go_live(*lease.descriptor_); }
+  /// Memory of the segment that is taken for good; nothing: there is none. Its offset.
+  [[nodiscard]] std::optional<std::int64_t> take_for_good(std::int64_t bytes) {
+    return take_block(bytes);
+  }
   /// Keeps a layout in the segment, if there is room, until let_go() of it.
   void keep(const Layout& layout);
   void let_go(const Layout& layout) noexcept;

@@ -61,7 +61,7 @@ std::optional<Lease> ShmEndpoint::lease(const Destination& to, const Layout& lay
   const std::int64_t bytes = layout.size_bytes();
   const bool device = place.kind == MemoryKind::Device;
   const bool overwrites = sender == Sender::Overwrites;
-  if (bytes <= kLongestHeader || !directory_.reaches(to.rank) ||
+  if ((bytes <= kLongestHeader && !to.is_by_cell()) || !directory_.reaches(to.rank) ||
       (device && (!shares_devices_ || overwrites)))
     return std::nullopt;
   if (!device && (sender != Sender::Busy || bytes < direct_limit_))

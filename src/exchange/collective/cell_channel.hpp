@@ -1,0 +1,50 @@
+/// \file  A channel between two ranks whose messages cells tell of.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <list>
+#include <optional>
+
+#include "exchange/transport/channel.hpp"
+#include "exchange/transport/mpi_channel.hpp"
+#include "exchange/transport/shared/cells.hpp"
+
+namespace strake::exchange {
+
+/// Tells a connected rank of a message, by MPI where its ring is full.
+/// \throws MpiError
+void post_cell(std::int32_t rank, const shared::Cell& cell);
+/// The cell of that name from that rank, if it has come by the ring or by MPI.
+/// \throws MpiError
+[[nodiscard]] std::optional<shared::Cell> take_cell(std::int32_t rank,
+                                                    const shared::CellName& name);
+
+/// One end of one message between this rank and a connected one. The message is named before it is
+/// posted.
+class CellChannel final : public Channel {
+ public:
+  /// \param rank  in MPI_COMM_WORLD
+  CellChannel(machine::Direction direction, std::int32_t rank)
+      : direction_(direction), rank_(rank) {}
+  /// The next message.
+  void name(const shared::CellName& name) noexcept { name_ = name; }
+  /// [bytes] Of a send.
+  void set_bytes(std::int64_t bytes) noexcept { bytes_ = bytes; }
+
+  void post(const Parcel& parcel) override;
+  std::optional<Arrival> poll() override;
+
+ private:
+  [[nodiscard]] std::optional<Arrival> arrived(const shared::Cell& cell);
+
+  machine::Direction direction_;
+  std::int32_t rank_;
+  shared::CellName name_;
+  std::int64_t bytes_ = 0;
+  Parcel parcel_;
+  std::optional<MpiChannel> by_mpi_;  ///< set while MPI carries the message
+};
+
+}  // namespace strake::exchange

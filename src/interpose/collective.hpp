@@ -1,0 +1,116 @@
+/// \file  Wrappers of the collective functions: a call whose buffers the MPI library reaches is
+/// passed on, another one gets mirrors of them (interpose/staging.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "interpose/boundary.hpp"
+#include "interpose/passed.hpp"
+#include "interpose/pending.hpp"
+#include "interpose/staging.hpp"
+
+namespace strake::interpose {
+
+/// Before the MPI library makes the request of a call with mirrors: `*request` is null then.
+[[nodiscard]] OwnedPending entry_of(std::unique_ptr<Staged> staged, MPI_Request* request);
+/// After that, which returned `code`: what was received is copied back when the request of a
+/// nonblocking call is complete, or each time that of a persistent one is. Returns the code of it
+/// all.
+int keep_staged(OwnedPending entry, const MPI_Request* request, int code, bool persistent);
+
+/// Has the call's mirrors in the place of its buffers.
+template <const CollectiveShape& shape, typename Arguments>
+void put_mirrors(const Staged& staged, Arguments& arguments) {
+  if constexpr (shape.sent.address != kNone) {
+    if (staged.sent) std::get<shape.sent.address>(arguments) = staged.sent->mirror.address();
+  }
+  if (staged.received)
+    std::get<shape.received.address>(arguments) = staged.received->mirror.address();
+}
+
+template <const CollectiveShape& shape, typename Arguments>
+MPI_Comm comm_of(const Arguments& arguments) {
+  if constexpr (shape.comm == kNone) {
+    return MPI_COMM_WORLD;
+  } else {
+    return std::get<shape.comm>(arguments);
+  }
+}
+
+/// The general case of the handlers below: `run(staged, arguments)` carries out a call with
+/// mirrors, which are in its arguments.
+template <const CollectiveShape& shape, Kind kind, typename Real, typename Run, typename... Args>
+[[gnu::noinline]] int stage_or_pass(Function function, Real real, const Run& run, Args... args) {
+  std::tuple<Args...> arguments(args...);
+  const MPI_Comm comm = comm_of<shape>(arguments);
+  std::unique_ptr<Staged> staged;
+  const int code = guarded(comm, [&] {
+    constexpr Uses kUses = kind == kPersistent ? Uses::Many : Uses::One;
+    staged = stage(function, shape, std::array{Argument(args)...}, kUses);
+    return MPI_SUCCESS;
+  });
+  if (code != MPI_SUCCESS) return code;
+  if (staged == nullptr) return pass<kind>(real, args...);
+  put_mirrors<shape>(*staged, arguments);
+  return receiving(
+      comm, [&] { return real(args...); }, [&] { return run(std::move(staged), arguments); });
+}
+
+/// Whether a call may have buffers that the MPI library does not reach.
+inline bool may_need_mirrors() noexcept {
+  return device_is_out_of_reach() && t_depth == 0 && !g_disabled;
+}
+
+/// The whole wrapper of a blocking collective, and of MPI_Reduce_local.
+template <const CollectiveShape& shape, typename Real, typename... Args>
+int collective(Function function, Real real, Args... args) {
+  constexpr Kind kKind = shape.comm == kNone ? kLocal : kCollective;
+  if (!may_need_mirrors()) [[likely]]
+    return pass<kKind>(real, args...);
+  const auto run = [&](std::unique_ptr<Staged> staged, std::tuple<Args...>& arguments) {
+    Requests::get().hand_on();
+    staged->begin();
+    const int code = std::apply(real, arguments);
+    if (code == MPI_SUCCESS) staged->end();
+    return code;
+  };
+  return stage_or_pass<shape, kKind>(function, real, run, args...);
+}
+
+/// Of a nonblocking one.
+template <const CollectiveShape& shape, typename Real, typename... Args>
+int nonblocking(Function function, Real real, Args... args) {
+  if (!may_need_mirrors()) [[likely]]
+    return pass<kNonblocking>(real, args...);
+  const auto run = [&](std::unique_ptr<Staged> staged, std::tuple<Args...>& arguments) {
+    MPI_Request* const request = std::get<sizeof...(args) - 1>(arguments);
+    staged->begin();
+    OwnedPending entry = entry_of(std::move(staged), request);
+    const int code = std::apply(real, arguments);
+    return keep_staged(std::move(entry), request, code, false);
+  };
+  return stage_or_pass<shape, kNonblocking>(function, real, run, args...);
+}
+
+/// Of a persistent one, as it is made.
+template <const CollectiveShape& shape, typename Real, typename... Args>
+int persistent(Function function, Real real, Args... args) {
+  if (!may_need_mirrors()) [[likely]]
+    return pass<kPersistent>(real, args...);
+  const auto run = [&](std::unique_ptr<Staged> staged, std::tuple<Args...>& arguments) {
+    MPI_Request* const request = std::get<sizeof...(args) - 1>(arguments);
+    Requests::get().hand_on();
+    OwnedPending entry = entry_of(std::move(staged), request);
+    const int code = std::apply(real, arguments);
+    return keep_staged(std::move(entry), request, code, true);
+  };
+  return stage_or_pass<shape, kPersistent>(function, real, run, args...);
+}
+
+}  // namespace strake::interpose

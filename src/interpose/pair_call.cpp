@@ -1,0 +1,157 @@
+#include "interpose/pair_call.hpp"
+
+#include <array>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "exchange/transport/mixed.hpp"
+#include "exchange/transport/plans.hpp"
+#include "interpose/examine.hpp"
+#include "mpi/own_world.hpp"
+#include "mpi/real_mpi.hpp"
+#include "mpi/types.hpp"
+#include "mpi/world.hpp"
+#include "settings/log.hpp"
+#include "strake/error.hpp"
+
+namespace strake::interpose {
+namespace {
+
+/// So many bytes side by side in host memory.
+exchange::Typed bytes_at(std::byte* address, std::int64_t bytes) {
+  if (bytes == 0) return {};
+  mpi::TypeRecord* const record = mpi::find_type(MPI_BYTE);
+  return {record->elements(bytes), address, {MemoryKind::Host, -1}, false};
+}
+
+/// [bytes] As the MPI library packs them, as many as it sends.
+std::int64_t size_of(const Block& block) {
+  MPI_Count size = 0;
+  mpi::check(real_mpi().MPI_Type_size_x(block.type, &size), "MPI_Type_size_x");
+  return size * block.count;
+}
+
+/// What MPI_Pack counts in.
+constexpr std::int64_t kMostPacked = std::numeric_limits<int>::max();
+
+}  // namespace
+
+SetAside::SetAside(exchange::Direction its_direction, const Block& its_block,
+                   exchange::Typed its_typed)
+    : direction(its_direction), block(its_block), typed(std::move(its_typed)) {
+  packed.resize(static_cast<std::size_t>(size_of(block)));
+  mpi::check(real_mpi().MPI_Type_dup(its_block.type, &block.type), "MPI_Type_dup");
+}
+
+SetAside::~SetAside() {
+  if (mpi::in_world()) real_mpi().MPI_Type_free(&block.type);
+}
+
+bool PairCall::add(exchange::Direction direction, int rank, std::uint32_t edge, const Block& block,
+                   bool keep) {
+  added_.push_back({direction, keep, rank, edge, block});
+  if (block.count == 0) {
+    add_empty(direction, rank, edge);
+    return true;
+  }
+  if (block.count < 0 || block.type == MPI_DATATYPE_NULL) return false;
+  mpi::TypeRecord* const record = mpi::find_type(block.type);
+  if (record != nullptr && record->size_bytes() == 0) {
+    add_empty(direction, rank, edge);
+    return true;
+  }
+  Examined found;
+  const bool decoded = record != nullptr && record->ready(block.type, block.count, Use::Often) &&
+                       record->decodable();
+  if (decoded && !resolve(block.address, block.count, *record, found)) {
+    if (found.reason == Reason::NoKernels)
+      throw Unsupported("the kernels were not compiled for the device of a collective call");
+    if (found.reason != Reason::Empty) return false;
+    add_empty(direction, rank, edge);
+    return true;
+  }
+  if (decoded && !keep) {
+    messages.add(direction, rank, edge, std::move(found.typed));
+    return true;
+  }
+  if (!decoded && (block.count > kMostPacked || size_of(block) > kMostPacked))
+    throw Unsupported("a datatype that can't be decoded, in a collective call of 2 GiB or more");
+  SetAside& aside = aside_.emplace_back(direction, block, std::move(found.typed));
+  messages.add(direction, rank, edge, bytes_at(aside.packed.data(), std::ssize(aside.packed)));
+  return true;
+}
+
+void PairCall::start(std::uint32_t call) {
+  for (SetAside& aside : aside_)
+    if (aside.direction == exchange::Direction::Send) pack(aside);
+  running_ = true;
+  messages.start(call);
+}
+
+void PairCall::pack(SetAside& aside) {
+  if (aside.typed.elements != nullptr) {
+    exchange::copy_mixed(exchange::Direction::Send, aside.typed.elements->layout(),
+                         aside.typed.address, aside.packed.data(), ByteRange::all());
+    return;
+  }
+  int position = 0;
+  mpi::check(
+      real_mpi().MPI_Pack(aside.block.address, static_cast<int>(aside.block.count),
+                          aside.block.type, aside.packed.data(),
+                          static_cast<int>(aside.packed.size()), &position, mpi::own_world()),
+      "MPI_Pack");
+}
+
+void PairCall::unpack(const SetAside& aside) {
+  if (aside.typed.elements != nullptr) {
+    exchange::copy_mixed(exchange::Direction::Receive, aside.typed.elements->layout(),
+                         aside.typed.address, const_cast<std::byte*>(aside.packed.data()),
+                         ByteRange::all());
+    return;
+  }
+  int position = 0;
+  mpi::check(
+      real_mpi().MPI_Unpack(aside.packed.data(), static_cast<int>(aside.packed.size()), &position,
+                            aside.block.address, static_cast<int>(aside.block.count),
+                            aside.block.type, mpi::own_world()),
+      "MPI_Unpack");
+}
+
+std::int64_t PairCall::size_bytes() const noexcept {
+  std::int64_t bytes = 0;
+  for (const exchange::PairMessage& message : messages.all()) bytes += message.bytes();
+  return bytes;
+}
+
+/// Once for each transport that carried some of the call's bytes.
+void PairCall::count() const noexcept {
+  std::array<std::int64_t, machine::kTransports> bytes{};
+  for (const exchange::PairMessage& message : messages.all()) {
+    if (message.direction() == exchange::Direction::Send)
+      bytes[static_cast<std::size_t>(message.transport())] += message.bytes();
+  }
+  for (std::size_t transport = 0; transport < bytes.size(); ++transport) {
+    if (bytes[transport] > 0)
+      record({kind_.function, static_cast<Transport>(transport), Reason::None, bytes[transport]});
+  }
+}
+
+int PairCall::finish() noexcept {
+  running_ = false;
+  int error = messages.error();
+  try {
+    for (const SetAside& aside : aside_)
+      if (aside.direction == exchange::Direction::Receive && error == MPI_SUCCESS) unpack(aside);
+  } catch (const MpiError& failed) {
+    error = failed.code();
+  } catch (const std::exception& failed) {
+    log::warn("a collective call failed: {}", failed.what());
+    error = MPI_ERR_OTHER;
+  }
+  failed_ = error != MPI_SUCCESS;
+  count();
+  return error;
+}
+
+}  // namespace strake::interpose

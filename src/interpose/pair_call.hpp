@@ -1,0 +1,119 @@
+/// \file  What one rank does in a collective call that is carried out pair by pair: which blocks of
+/// its buffers go to and come from which ranks.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <vector>
+
+#include "exchange/collective/pair_messages.hpp"
+#include "interpose/counters.hpp"
+#include "mpi/neighbours.hpp"
+#include "mpi/types.hpp"
+
+namespace strake::interpose {
+
+/// A block of a buffer: so many elements of a datatype at an address.
+struct Block {
+  std::byte* address = nullptr;
+  std::int64_t count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  bool operator==(const Block&) const = default;
+};
+
+/// A block whose packed bytes lie in host memory meanwhile: the MPI library alone can read its
+/// datatype, or the call overwrites it (MPI_IN_PLACE).
+struct SetAside {
+  SetAside(exchange::Direction its_direction, const Block& its_block, exchange::Typed its_typed);
+  ~SetAside();
+  SetAside(const SetAside&) = delete;
+  SetAside& operator=(const SetAside&) = delete;
+
+  exchange::Direction direction;
+  Block block;            ///< of a duplicate of the datatype, which the program may free
+  exchange::Typed typed;  ///< `elements` null: the MPI library packs and unpacks it
+  std::vector<std::byte> packed;
+};
+
+class PairCall final : public mpi::Companion {
+ public:
+  /// What tells a call from others.
+  struct Kind {
+    Function function;
+    std::uint32_t tried = 0;   ///< by which trials know it
+    bool sends_empty = false;  ///< whether messages without bytes are sent
+  };
+  /// \param number  as of exchange::PairMessages
+  PairCall(const Kind& kind, MPI_Comm comm, const exchange::Members& members, std::int32_t number)
+      : messages(members, number), kind_(kind), comm_(comm) {}
+
+  /// A call with the blocks of this one may use it again, in host memory, once it is not running.
+  [[nodiscard]] bool may_serve(Function function) const noexcept {
+    return function == kind_.function && !running_ && !failed_ &&
+           generation_ == mpi::g_type_generation.load();
+  }
+  /// The memory that it takes, at most. [bytes]
+  [[nodiscard]] std::int64_t size_bytes() const noexcept;
+  /// Whether the blocks that are looked at, in the order in which they were added, are those of
+  /// this call.
+  class Same {
+   public:
+    explicit Same(const PairCall& call) noexcept : call_(call) {}
+    [[nodiscard]] bool add(exchange::Direction direction, int rank, std::uint32_t edge,
+                           const Block& block, bool keep = false) noexcept {
+      const Added added{direction, keep, rank, edge, block};
+      return at_ < call_.added_.size() && call_.added_[at_++] == added;
+    }
+    [[nodiscard]] bool all() const noexcept { return at_ == call_.added_.size(); }
+
+   private:
+    const PairCall& call_;
+    std::size_t at_ = 0;
+  };
+
+  /// Adds a message. `keep`: the block may be overwritten before it is sent.
+  /// False: the MPI library says what is wrong with the arguments.
+  /// \throws OutOfMemory
+  [[nodiscard]] bool add(exchange::Direction direction, int rank, std::uint32_t edge,
+                         const Block& block, bool keep = false);
+  /// Begins all messages, as call `call` of its number. \throws MpiError, CudaError
+  void start(std::uint32_t call);
+  /// All messages are done: takes what was set aside, and counts the call. MPI_SUCCESS, or the
+  /// class of what went wrong.
+  [[nodiscard]] int finish() noexcept;
+
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+
+  exchange::PairMessages messages;
+  exchange::WayTimes times;  ///< of blocking calls like this one, while both ways are tried
+  [[nodiscard]] const Kind& kind() const noexcept { return kind_; }
+
+ private:
+  struct Added {
+    exchange::Direction direction;
+    bool keep;
+    int rank;
+    std::uint32_t edge;
+    Block block;
+    bool operator==(const Added&) const = default;
+  };
+  void add_empty(exchange::Direction direction, int rank, std::uint32_t edge) {
+    if (kind_.sends_empty) messages.add(direction, rank, edge, {});
+  }
+  void count() const noexcept;
+  void pack(SetAside& aside);
+  void unpack(const SetAside& aside);
+
+  Kind kind_;
+  MPI_Comm comm_;
+  bool running_ = false;
+  bool failed_ = false;
+  std::uint64_t generation_ = mpi::g_type_generation.load();
+  std::vector<Added> added_;
+  std::list<SetAside> aside_;
+};
+
+}  // namespace strake::interpose

@@ -1,0 +1,469 @@
+// Collective calls that Strake carries out pair by pair, with all ranks of the communicator or none
+// (decision 28): MPI_Alltoall and its kin, and those of neighbours.
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "exchange/peers/backoff.hpp"
+#include "interpose/collective.hpp"
+#include "interpose/collective_operation.hpp"
+#include "interpose/examine.hpp"
+#include "interpose/pair_call.hpp"
+#include "interpose/requests.hpp"
+#include "mpi/neighbours.hpp"
+#include "mpi/own_world.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Backoff;
+using exchange::Members;
+using exchange::Trial;
+using exchange::Way;
+using mpi::CallForm;
+using mpi::Neighbourhood;
+
+/// What a call has behind its buffers: MPI_Comm; MPI_Comm, MPI_Request*; or MPI_Comm, MPI_Info,
+/// MPI_Request*.
+template <typename... Tail>
+struct CallTail {
+  explicit CallTail(Tail... tail) : all(tail...) {}
+  std::tuple<Tail...> all;
+  static constexpr CallForm kForm = sizeof...(Tail) == 1   ? CallForm::Blocking
+                                    : sizeof...(Tail) == 2 ? CallForm::Nonblocking
+                                                           : CallForm::Persistent;
+  [[nodiscard]] MPI_Comm comm() const { return std::get<0>(all); }
+  [[nodiscard]] MPI_Request* request() const {
+    if constexpr (kForm == CallForm::Blocking) {
+      return nullptr;
+    } else {
+      return std::get<sizeof...(Tail) - 1>(all);
+    }
+  }
+};
+
+std::byte* at(const void* buffer, std::int64_t offset) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(buffer) + offset);
+}
+
+std::int64_t extent_of(MPI_Datatype type) {
+  MPI_Count lower = 0;
+  MPI_Count extent = 0;
+  if (type == MPI_DATATYPE_NULL ||
+      real_mpi().MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
+    return 0;
+  return extent;
+}
+
+std::uint64_t bytes_of(MPI_Datatype type) {
+  MPI_Count size = 0;
+  const bool known =
+      type != MPI_DATATYPE_NULL && real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS;
+  return known && size > 0 ? static_cast<std::uint64_t>(size) : 0;
+}
+
+/// Of a datatype that may never be asked for, as it may be none (MPI_IN_PLACE).
+class Extent {
+ public:
+  explicit Extent(MPI_Datatype type) noexcept : type_(type) {}
+  std::int64_t operator()() const {
+    if (!known_) known_ = extent_of(type_);
+    return *known_;
+  }
+
+ private:
+  MPI_Datatype type_;
+  mutable std::optional<std::int64_t> known_;
+};
+
+/// \{ Functions that return block i of a buffer.
+/// All blocks are alike, one after the other.
+auto in_a_row(const void* buffer, std::int64_t count, MPI_Datatype type) {
+  return [=, extent = Extent(type)](std::size_t i) {
+    return Block{at(buffer, static_cast<std::int64_t>(i) * count * extent()), count, type};
+  };
+}
+/// The whole buffer, for everybody.
+auto for_all(const void* buffer, std::int64_t count, MPI_Datatype type) {
+  return [=](std::size_t /*i*/) { return Block{at(buffer, 0), count, type}; };
+}
+/// Places are counted in elements.
+template <typename Count, typename Place>
+auto in_places(const void* buffer, const Count* counts, const Place* places, MPI_Datatype type) {
+  return [=, extent = Extent(type)](std::size_t i) {
+    return Block{at(buffer, std::int64_t{places[i]} * extent()), counts[i], type};
+  };
+}
+/// Places are counted in bytes, and each block has a datatype of its own.
+template <typename Count, typename Place>
+auto in_types(const void* buffer, const Count* counts, const Place* places,
+              const MPI_Datatype* types) {
+  return [=](std::size_t i) { return Block{at(buffer, places[i]), counts[i], types[i]}; };
+}
+/// \}
+
+int run(PairCall& call, std::uint32_t number) {
+  call.start(number);
+  for (Backoff backoff; !call.messages.step(); backoff.pause()) Requests::get().progress(nullptr);
+  const int error = call.finish();
+  return error == MPI_SUCCESS ? MPI_SUCCESS : raise(call.comm(), error);
+}
+
+/// The functions whose calls take one way.
+enum class Family : std::uint8_t {
+  Alltoall,
+  Alltoallv,
+  Alltoallw,
+  NeighborAllgather,
+  NeighborAllgatherv,
+  NeighborAlltoall,
+  NeighborAlltoallv,
+  NeighborAlltoallw
+};
+
+/// What all ranks know alike of a kind of call on a communicator.
+struct PairKind {
+  Members& members;
+  Trial& trial;
+  PairCall::Kind call;
+};
+
+/// A call, and whether it was made before.
+struct MadeCall {
+  std::shared_ptr<PairCall> call;  ///< null: the MPI library is to refuse the arguments
+  bool again = false;
+};
+
+/// The call of the messages that `describe(call)` adds; one that was made before, if there is one.
+template <typename Describe>
+MadeCall call_of(const PairKind& kind, MPI_Comm comm, const Describe& describe) {
+  constexpr std::size_t kMostKept = 4;
+  constexpr std::int64_t kMostBytes = 64 << 20;
+  auto& kept = kind.members.kept;
+  // Memory that was a device's may be another one's now.
+  const bool keeps = no_object_since() || device_backend() == nullptr;
+  if (keeps) {
+    for (const std::shared_ptr<mpi::Companion>& one : kept) {
+      auto call = std::static_pointer_cast<PairCall>(one);
+      PairCall::Same same(*call);
+      if (call->may_serve(kind.call.function) && describe(same) && same.all()) return {call, true};
+    }
+  }
+  auto call = std::make_shared<PairCall>(kind.call, comm, kind.members, kind.members.number());
+  if (!describe(*call)) return {};
+  if (!keeps || call->size_bytes() > kMostBytes) return {call, false};
+  if (kept.size() == kMostKept) kept.erase(kept.begin());
+  kept.push_back(call);
+  return {call, false};
+}
+
+/// All ranks decide which way calls of a kind go, if this call is the one for that.
+void decide_if_due(const PairKind& kind, MPI_Comm comm) {
+  if (!kind.trial.decides()) return;
+  std::vector<const exchange::WayTimes*> times;
+  std::vector<PairCall*> tried;
+  for (const auto& kept : kind.members.kept) {
+    auto& call = static_cast<PairCall&>(*kept);
+    if (call.kind().tried != kind.call.tried) continue;
+    tried.push_back(&call);
+    times.push_back(&call.times);
+  }
+  kind.trial.decide(comm, times);
+  for (PairCall* const call : tried) call->times = {};
+}
+
+/// A persistent call has a number of its own: ranks may start several in different orders.
+template <typename Tail, typename Leave, typename Describe>
+int make_persistent(const PairKind& kind, const Tail& tail, const Leave& leave,
+                    const Describe& describe) {
+  const MPI_Comm comm = tail.comm();
+  std::shared_ptr<PairCall> call;
+  const int code = guarded(comm, [&] {
+    Requests::get().hand_on();
+    const std::int32_t number = mpi::agree_on_number(comm, true);
+    if (number == 0) return MPI_SUCCESS;
+    call = std::make_shared<PairCall>(kind.call, comm, kind.members, number);
+    if (!describe(*call)) call = nullptr;
+    return MPI_SUCCESS;
+  });
+  if (code != MPI_SUCCESS) return code;
+  if (call == nullptr) return leave();
+  return guarded(comm, [&] {
+    Requests& ours = Requests::get();
+    auto operation =
+        ours.make_operation<CollectiveOperation>(call, mpi::communicator(comm), std::uint32_t{0});
+    operation->make_persistent();
+    *tail.request() = ours.persistent();
+    ours.add(*tail.request(), std::move(operation));
+    return MPI_SUCCESS;
+  });
+}
+
+/// Carries a call out; `describe(call)` adds its messages, or says that the MPI library is to
+/// refuse the arguments; `leave()` is the MPI library's call.
+template <typename Tail, typename Leave, typename Describe>
+int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
+              const Describe& describe) {
+  constexpr CallForm kForm = Tail::kForm;
+  const MPI_Comm comm = tail.comm();
+  if constexpr (kForm == CallForm::Persistent) {
+    return make_persistent(kind, tail, leave, describe);
+  } else {
+    // What ranks count alike is counted before anything may fail.
+    const std::uint32_t number = kind.members.next_call();
+    Way way = Way::Pairs;
+    bool timed = false;
+    MadeCall made;
+    const int code = guarded(comm, [&] {
+      Requests::get().hand_on();  // what was sent before leaves before
+      if (kForm == CallForm::Blocking) {
+        decide_if_due(kind, comm);
+        way = kind.trial.next();
+        timed = kind.trial.times();
+      }
+      made = call_of(kind, comm, describe);
+      return MPI_SUCCESS;
+    });
+    if (code != MPI_SUCCESS) return code;
+    if (made.call == nullptr) return leave();
+    if constexpr (kForm == CallForm::Blocking) {
+      const auto pairs = [&] {
+        return sending(comm, leave, [&] { return run(*made.call, number); });
+      };
+      if (!timed) return way == Way::Pairs ? pairs() : leave();
+      const auto begin = std::chrono::steady_clock::now();
+      const int ended = way == Way::Pairs ? pairs() : leave();
+      const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
+      (made.again ? made.call->times : kind.trial.others()).add(way, taken.count());
+      return ended;
+    } else {
+      return sending(comm, leave, [&] {
+        Requests& ours = Requests::get();
+        auto operation =
+            ours.make_operation<CollectiveOperation>(made.call, mpi::communicator(comm), number);
+        operation->start();
+        *tail.request() = ours.launch(operation);
+        return MPI_SUCCESS;
+      });
+    }
+  }
+}
+
+/// The MPI library's call, with mirrors of buffers that it does not reach.
+template <const CollectiveShape& shape, CallForm form, typename Real, typename... Arguments>
+int leave_to_library(Function function, Real real, Arguments... arguments) {
+  if constexpr (form == CallForm::Blocking) {
+    return collective<shape>(function, real, arguments...);
+  } else if constexpr (form == CallForm::Nonblocking) {
+    return nonblocking<shape>(function, real, arguments...);
+  } else {
+    return persistent<shape>(function, real, arguments...);
+  }
+}
+
+/// The members of the communicator that a call is on; null: the call is passed on, as one from
+/// inside another call is.
+Members* members_of(MPI_Comm comm) {
+  return t_depth != 0 || g_disabled ? nullptr : Members::of(comm);
+}
+
+constexpr std::uint32_t kind_of(Family family, unsigned size_class = 0) {
+  return (static_cast<std::uint32_t>(family) << 8U) + size_class;
+}
+
+/// A call of neighbours, of which `sends(i)` and `receives(i)` are the blocks.
+template <typename Tail, typename Leave, typename Sends, typename Receives>
+int of_neighbours(Function function, Family family, Neighbourhood matched, const Tail& tail,
+                  const Leave& leave, const Sends& sends, const Receives& receives) {
+  Members* const members = members_of(tail.comm());
+  const mpi::Neighbours* const neighbours = members != nullptr ? members->neighbours() : nullptr;
+  if (neighbours == nullptr) return leave();
+  const mpi::Matching matching = mpi::matching(matched, Tail::kForm, neighbours->cartesian);
+  const std::uint32_t tried = kind_of(family);
+  Trial& trial = members->trial(tried, Way::Pairs);
+  if (matching == mpi::Matching::Unknown || trial.leaves(Tail::kForm == CallForm::Blocking))
+    return leave();
+  return carry_out({*members, trial, {function, tried, true}}, tail, leave, [&](auto& call) {
+    const mpi::Edges& edges = members->edges(matching);
+    for (const auto& [block, rank, number] : edges.receives)
+      if (!call.add(Direction::Receive, rank, number, receives(block))) return false;
+    for (const auto& [block, rank, number] : edges.sends)
+      if (!call.add(Direction::Send, rank, number, sends(block))) return false;
+    return true;
+  });
+}
+
+/// A call in which each rank sends a block to each rank. `first`: its way while nothing is known of
+/// it.
+template <typename Tail, typename Kind, typename Leave, typename Sends, typename Receives>
+int of_all(Function function, const Kind& kind, Way first, const Tail& tail, const Leave& leave,
+           const void* sent, const Sends& sends, const Receives& receives) {
+  constexpr CallForm kForm = Tail::kForm;
+  Members* const members = members_of(tail.comm());
+  if (members == nullptr || (kForm == CallForm::Nonblocking && !members->all_connected()))
+    return leave();
+  const std::uint32_t tried = kind();
+  Trial& trial = members->trial(tried, first);
+  if (trial.leaves(kForm == CallForm::Blocking)) return leave();
+  return carry_out({*members, trial, {function, tried, false}}, tail, leave, [&](auto& call) {
+    if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());
+    const bool in_place = sent == MPI_IN_PLACE;
+    const int own = members->rank();
+    const int size = members->size();
+    for (int i = in_place ? 1 : 0; i < size; ++i) {
+      const int rank = (own + size - i) % size;
+      if (!call.add(Direction::Receive, rank, 0, receives(static_cast<std::size_t>(rank))))
+        return false;
+    }
+    for (int i = in_place ? 1 : 0; i < size; ++i) {
+      const int rank = (own + i) % size;
+      const auto block = static_cast<std::size_t>(rank);
+      if (!call.add(Direction::Send, rank, 0, in_place ? receives(block) : sends(block), in_place))
+        return false;
+    }
+    return true;
+  });
+}
+
+template <typename Real, typename Count, typename... Tail>
+int alltoall(Function function, Real real, const void* sent, Count send_count,
+             MPI_Datatype send_type, void* received, Count receive_count, MPI_Datatype receive_type,
+             Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kAlltoall, ends.kForm>(function, real, sent, send_count, send_type,
+                                                   received, receive_count, receive_type, tail...);
+  };
+  // All ranks give the same number of bytes for each pair.
+  const auto kind = [&] {
+    const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(receive_count, 0)) *
+                       bytes_of(receive_type);
+    return kind_of(Family::Alltoall, static_cast<unsigned>(std::bit_width(bytes)));
+  };
+  return of_all(function, kind, Way::Library, ends, leave, sent,
+                in_a_row(sent, send_count, send_type),
+                in_a_row(received, receive_count, receive_type));
+}
+
+template <typename Real, typename Count, typename Place, typename... Tail>
+int alltoallv(Function function, Real real, const void* sent, const Count* send_counts,
+              const Place* send_places, MPI_Datatype send_type, void* received,
+              const Count* receive_counts, const Place* receive_places, MPI_Datatype receive_type,
+              Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kAlltoallv, ends.kForm>(function, real, sent, send_counts, send_places,
+                                                    send_type, received, receive_counts,
+                                                    receive_places, receive_type, tail...);
+  };
+  return of_all(
+      function, [] { return kind_of(Family::Alltoallv); }, Way::Library, ends, leave, sent,
+      in_places(sent, send_counts, send_places, send_type),
+      in_places(received, receive_counts, receive_places, receive_type));
+}
+
+template <typename Real, typename Count, typename Place, typename... Tail>
+int alltoallw(Function function, Real real, const void* sent, const Count* send_counts,
+              const Place* send_places, const MPI_Datatype* send_types, void* received,
+              const Count* receive_counts, const Place* receive_places,
+              const MPI_Datatype* receive_types, Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kAlltoallw, ends.kForm>(function, real, sent, send_counts, send_places,
+                                                    send_types, received, receive_counts,
+                                                    receive_places, receive_types, tail...);
+  };
+  return of_all(
+      function, [] { return kind_of(Family::Alltoallw); }, Way::Pairs, ends, leave, sent,
+      in_types(sent, send_counts, send_places, send_types),
+      in_types(received, receive_counts, receive_places, receive_types));
+}
+
+template <typename Real, typename Count, typename... Tail>
+int neighbor_alltoall(Function function, Real real, const void* sent, Count send_count,
+                      MPI_Datatype send_type, void* received, Count receive_count,
+                      MPI_Datatype receive_type, Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kNeighborAlltoall, ends.kForm>(function, real, sent, send_count,
+                                                           send_type, received, receive_count,
+                                                           receive_type, tail...);
+  };
+  return of_neighbours(function, Family::NeighborAlltoall, Neighbourhood::Alltoall, ends, leave,
+                       in_a_row(sent, send_count, send_type),
+                       in_a_row(received, receive_count, receive_type));
+}
+
+template <typename Real, typename Count, typename Place, typename... Tail>
+int neighbor_alltoallv(Function function, Real real, const void* sent, const Count* send_counts,
+                       const Place* send_places, MPI_Datatype send_type, void* received,
+                       const Count* receive_counts, const Place* receive_places,
+                       MPI_Datatype receive_type, Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kNeighborAlltoallv, ends.kForm>(
+        function, real, sent, send_counts, send_places, send_type, received, receive_counts,
+        receive_places, receive_type, tail...);
+  };
+  return of_neighbours(function, Family::NeighborAlltoallv, Neighbourhood::Alltoallv, ends, leave,
+                       in_places(sent, send_counts, send_places, send_type),
+                       in_places(received, receive_counts, receive_places, receive_type));
+}
+
+template <typename Real, typename Count, typename Place, typename... Tail>
+int neighbor_alltoallw(Function function, Real real, const void* sent, const Count* send_counts,
+                       const Place* send_places, const MPI_Datatype* send_types, void* received,
+                       const Count* receive_counts, const Place* receive_places,
+                       const MPI_Datatype* receive_types, Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kNeighborAlltoallw, ends.kForm>(
+        function, real, sent, send_counts, send_places, send_types, received, receive_counts,
+        receive_places, receive_types, tail...);
+  };
+  return of_neighbours(function, Family::NeighborAlltoallw, Neighbourhood::Alltoallw, ends, leave,
+                       in_types(sent, send_counts, send_places, send_types),
+                       in_types(received, receive_counts, receive_places, receive_types));
+}
+
+template <typename Real, typename Count, typename... Tail>
+int neighbor_allgather(Function function, Real real, const void* sent, Count send_count,
+                       MPI_Datatype send_type, void* received, Count receive_count,
+                       MPI_Datatype receive_type, Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kNeighborAllgather, ends.kForm>(function, real, sent, send_count,
+                                                            send_type, received, receive_count,
+                                                            receive_type, tail...);
+  };
+  return of_neighbours(function, Family::NeighborAllgather, Neighbourhood::Alltoallv, ends, leave,
+                       for_all(sent, send_count, send_type),
+                       in_a_row(received, receive_count, receive_type));
+}
+
+template <typename Real, typename Count, typename Place, typename... Tail>
+int neighbor_allgatherv(Function function, Real real, const void* sent, Count send_count,
+                        MPI_Datatype send_type, void* received, const Count* receive_counts,
+                        const Place* receive_places, MPI_Datatype receive_type, Tail... tail) {
+  const CallTail ends(tail...);
+  const auto leave = [&] {
+    return leave_to_library<kNeighborAllgatherv, ends.kForm>(function, real, sent, send_count,
+                                                             send_type, received, receive_counts,
+                                                             receive_places, receive_type, tail...);
+  };
+  return of_neighbours(function, Family::NeighborAllgatherv, Neighbourhood::Alltoallv, ends, leave,
+                       for_all(sent, send_count, send_type),
+                       in_places(received, receive_counts, receive_places, receive_type));
+}
+
+}  // namespace
+}  // namespace strake::interpose
+
+// The wrappers of the functions that mpi/functions.def gives to this file.
+#include "interpose/wrappers/pairwise.hpp"

@@ -1,0 +1,37 @@
+/// \file  The communicator of Strake's own messages, which no call of the program meets, and the
+/// numbers by which the ranks of a communicator know it there. All ranks of a job agree on both,
+/// where the program calls MPI collectively anyhow: in MPI_Init, and in the blocking calls that
+/// make communicators (decision 28).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+namespace strake::mpi {
+
+/// What ranks may be told differently, and have to do alike.
+struct Wishes {
+  bool off = false;      ///< collective calls are the MPI library's
+  bool forced = false;   ///< they are Strake's, whatever is faster
+  bool untried = false;  ///< no call is timed
+};
+/// In MPI_Init, of all ranks of MPI_COMM_WORLD: makes the communicator, unless some rank wants that
+/// `off`. Returns the number of MPI_COMM_WORLD; 0: it was not made.
+[[nodiscard]] std::int32_t open_own_world(const Wishes& wishes) noexcept;
+/// What any rank wishes.
+[[nodiscard]] const Wishes& common_wishes() noexcept;
+/// Before MPI ends.
+void close_own_world() noexcept;
+/// The communicator; its ranks are those of MPI_COMM_WORLD, and its errors are returned.
+/// MPI_COMM_NULL: there is none.
+[[nodiscard]] MPI_Comm own_world() noexcept;
+
+/// Of all ranks of `made`: a number of which no two communicators with a common pair of ranks have
+/// the same. 0: some rank is not `willing`, or there are no more.
+[[nodiscard]] std::int32_t agree_on_number(MPI_Comm made, bool willing) noexcept;
+/// Tags of own_world(): numbers of communicators, then as many tags again for single messages.
+/// The first of the latter, which is also how many there are of each.
+[[nodiscard]] std::int32_t first_single_tag() noexcept;
+
+}  // namespace strake::mpi
