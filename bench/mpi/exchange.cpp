@@ -8,10 +8,9 @@
 
 #include "mpi/environment.hpp"
 #include "mpi/halo_forms.hpp"
-#include "mpi/paired_sampling.hpp"
+#include "mpi/slices.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
-#include "support/turns.hpp"
 
 namespace {
 
@@ -66,45 +65,6 @@ std::int64_t wrong_cells(Halo& halo, const std::function<void()>& exchange, int 
   return wrong;
 }
 
-// Each sample is the slowest rank's. Ranks that disagree about the number of samples would be a
-// fault of this program.
-std::vector<double> slowest_rank(std::vector<double> samples) {
-  MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE, MPI_MAX,
-                MPI_COMM_WORLD);
-  return samples;
-}
-
-// Runs exchanges for about so long, so that Strake's trials end before the measurement.
-void settle(double seconds, const std::function<void()>& exchange) {
-  constexpr int kAtATime = 16;
-  const double begin = MPI_Wtime();
-  for (int more = seconds > 0 ? 1 : 0; more != 0;) {
-    for (int i = 0; i < kAtATime; ++i) exchange();
-    more = MPI_Wtime() - begin < seconds ? 1 : 0;
-    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  }
-}
-
-// As sample_together, but in slices, in turn with those of other jobs: what a machine does to
-// one job in half a second, it then does to all.
-std::vector<double> sample_in_slices(const Budget& budget, double settles_in,
-                                     const std::function<void()>& exchange) {
-  constexpr int kSlices = 5;
-  Turns::instance().next();
-  settle(settles_in, exchange);
-  const Plan plan = plan_together(budget, exchange);
-  std::vector<double> samples;
-  for (int slice = 0; slice < kSlices; ++slice) {
-    if (slice > 0) Turns::instance().next();
-    const int part = plan.samples * (slice + 1) / kSlices - plan.samples * slice / kSlices;
-    MPI_Barrier(MPI_COMM_WORLD);
-    exchange();  // does not count: another job's data is in the caches
-    const std::vector<double> taken = take_samples({plan.calls, part}, exchange);
-    samples.insert(samples.end(), taken.begin(), taken.end());
-  }
-  return samples;
-}
-
 // Whether all cells were right; prints the line if so.
 bool measure(const ExchangeCase& one, const RankBox& box, const Budget& budget, double settles_in,
              bool speaks, const Report& report) {
@@ -140,7 +100,7 @@ int main(int argc, char** argv) {
         "p2p, persistent, sendrecv or neighbourhood",
         &wanted},
        {"--memory", "of the arrays: plain (the usual), or mpi for that of MPI_Alloc_mem", &memory},
-       {"--settle", "milliseconds of exchanges before a case is measured (usually 0)", &settle}});
+       {"--settle", bench::kSettleHelp, &settle}});
   std::vector<ExchangeCase> cases;
   for (const std::string& text : wanted) {
     if (!parse_case(text, cases.emplace_back())) {
@@ -152,13 +112,8 @@ int main(int argc, char** argv) {
   const std::optional<MemoryOf> of = parse_memory(memory);
   if (!of) return 2;
   for (ExchangeCase& one : cases) one.shape.memory = *of;
-  char* end = nullptr;
-  const double settles_in = settle.empty() ? 0 : std::strtod(settle.back().c_str(), &end) / 1e3;
-  const bool in_range = settles_in >= 0 && settles_in <= 10;
-  if (end != nullptr && (*end != '\0' || end == settle.back().c_str() || !in_range)) {
-    std::fprintf(stderr, "--settle takes 0 to 10000 milliseconds, not %s\n", settle.back().c_str());
-    return 2;
-  }
+  const std::optional<double> settles_in = bench::parse_settle(settle);
+  if (!settles_in) return 2;
   const bench::Environment mpi(&argc, &argv);
   const bench::Report report("exchange", mpi.ranks(), mpi.library());
   const RankBox box(mpi.rank(), mpi.ranks());
@@ -166,7 +121,7 @@ int main(int argc, char** argv) {
   for (const ExchangeCase& one : cases) {
     if (options.list && mpi.rank() == 0) std::puts(one.name().c_str());
     if (options.list || !options.selects(one.name())) continue;
-    right &= measure(one, box, options.budget, settles_in, mpi.rank() == 0, report);
+    right &= measure(one, box, options.budget, *settles_in, mpi.rank() == 0, report);
   }
   return right ? 0 : 1;
 }

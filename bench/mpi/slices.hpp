@@ -1,0 +1,71 @@
+/// \file  Samples of a collective exchange that are taken in turn with those of other jobs.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mpi/paired_sampling.hpp"
+#include "support/turns.hpp"
+
+namespace bench {
+
+inline constexpr const char* kSettleHelp =
+    "milliseconds of exchanges before a case is measured (usually 0)";
+/// The last of the values that the option was given, in seconds. Nothing, and a message, if it is
+/// none.
+inline std::optional<double> parse_settle(const std::vector<std::string>& values) {
+  if (values.empty()) return 0.0;
+  char* end = nullptr;
+  const double found = std::strtod(values.back().c_str(), &end);
+  if (*end == '\0' && end != values.back().c_str() && found >= 0 && found <= 10000)
+    return found / 1e3;
+  std::fprintf(stderr, "--settle takes 0 to 10000 milliseconds, not %s\n", values.back().c_str());
+  return std::nullopt;
+}
+
+/// Each sample is the slowest rank's. Ranks that disagree about the number of samples would be a
+/// fault of the program.
+inline std::vector<double> slowest_rank(std::vector<double> samples) {
+  MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE, MPI_MAX,
+                MPI_COMM_WORLD);
+  return samples;
+}
+
+/// Runs exchanges for about so long, so that Strake's trials end before the measurement.
+inline void settle(double seconds, const std::function<void()>& exchange) {
+  constexpr int kAtATime = 16;
+  const double begin = MPI_Wtime();
+  for (int more = seconds > 0 ? 1 : 0; more != 0;) {
+    for (int i = 0; i < kAtATime; ++i) exchange();
+    more = MPI_Wtime() - begin < seconds ? 1 : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+}
+
+/// As sample_together, but in slices, in turn with those of other jobs: what a machine does to
+/// one job in half a second, it then does to all.
+inline std::vector<double> sample_in_slices(const Budget& budget, double settles_in,
+                                            const std::function<void()>& exchange) {
+  constexpr int kSlices = 5;
+  Turns::instance().next();
+  settle(settles_in, exchange);
+  const Plan plan = plan_together(budget, exchange);
+  std::vector<double> samples;
+  for (int slice = 0; slice < kSlices; ++slice) {
+    if (slice > 0) Turns::instance().next();
+    const int part = plan.samples * (slice + 1) / kSlices - plan.samples * slice / kSlices;
+    MPI_Barrier(MPI_COMM_WORLD);
+    exchange();  // does not count: another job's data is in the caches
+    const std::vector<double> taken = take_samples({plan.calls, part}, exchange);
+    samples.insert(samples.end(), taken.begin(), taken.end());
+  }
+  return samples;
+}
+
+}  // namespace bench
