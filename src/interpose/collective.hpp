@@ -83,7 +83,7 @@ int collective(Function function, Real real, Args... args) {
   return stage_or_pass<shape, kKind>(function, real, run, args...);
 }
 
-/// Of a nonblocking one.
+/// The whole wrapper of a nonblocking collective.
 template <const CollectiveShape& shape, typename Real, typename... Args>
 int nonblocking(Function function, Real real, Args... args) {
   if (!may_need_mirrors()) [[likely]]
@@ -98,7 +98,7 @@ int nonblocking(Function function, Real real, Args... args) {
   return stage_or_pass<shape, kNonblocking>(function, real, run, args...);
 }
 
-/// Of a persistent one, as it is made.
+/// The whole wrapper of a call that makes a persistent collective.
 template <const CollectiveShape& shape, typename Real, typename... Args>
 int persistent(Function function, Real real, Args... args) {
   if (!may_need_mirrors()) [[likely]]

@@ -23,7 +23,7 @@ enum class UsedBy : std::uint8_t {
   Others,  ///< all ranks of the communicator; of two groups, those of the group without the root
 };
 
-/// What the call needs of the bytes that a received buffer has before.
+/// A call may need bytes that its received buffer has before.
 enum class Before : std::uint8_t {
   Nothing,    ///< and all of them with MPI_IN_PLACE
   OwnBlock,   ///< nothing, and this rank's own block with MPI_IN_PLACE

@@ -39,7 +39,7 @@ class Mirror {
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
 
-  /// What the MPI library gets in place of the buffer's address. It may lie outside of the mirror,
+  /// The MPI library gets it in place of the buffer's address. It may lie outside of the mirror,
   /// as the buffer's address may lie outside of the elements.
   [[nodiscard]] void* address() const noexcept { return base_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }

@@ -58,13 +58,13 @@ class Operation : public exchange::Flight, public RequestEntry {
   }
   void completed() noexcept override;
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
-  /// What the completion reports, once complete.
+  /// The completion reports it, once the operation is complete.
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
   /// MPI_SUCCESS, or the class of what went wrong.
   [[nodiscard]] int error() const noexcept { return error_; }
   /// Where to raise an error that the MPI library does not raise itself (MPI_COMM_NULL: it does).
   [[nodiscard]] MPI_Comm comm_to_raise() const noexcept { return comm_to_raise_; }
-  /// What an error handler of the application's threw meanwhile, to be thrown on.
+  /// An exception that an error handler of the application's threw meanwhile, to be thrown on.
   [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
 
   /// The generalised request that waits for it, if any.

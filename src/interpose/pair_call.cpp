@@ -32,7 +32,7 @@ std::int64_t size_of(const Block& block) {
   return size * block.count;
 }
 
-/// What MPI_Pack counts in.
+/// MPI_Pack counts bytes in an int.
 constexpr std::int64_t kMostPacked = std::numeric_limits<int>::max();
 
 }  // namespace

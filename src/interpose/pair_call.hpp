@@ -40,7 +40,7 @@ struct SetAside {
 
 class PairCall final : public mpi::Companion {
  public:
-  /// What tells a call from others.
+  /// A kind of call, by which calls are told apart.
   struct Kind {
     Function function;
     std::uint32_t tried = 0;   ///< by which trials know it

@@ -29,8 +29,8 @@ using exchange::Way;
 using mpi::CallForm;
 using mpi::Neighbourhood;
 
-/// What a call has behind its buffers: MPI_Comm; MPI_Comm, MPI_Request*; or MPI_Comm, MPI_Info,
-/// MPI_Request*.
+/// A call has these arguments behind its buffers: MPI_Comm; MPI_Comm, MPI_Request*; or MPI_Comm,
+/// MPI_Info, MPI_Request*.
 template <typename... Tail>
 struct CallTail {
   explicit CallTail(Tail... tail) : all(tail...) {}
@@ -39,13 +39,8 @@ struct CallTail {
                                     : sizeof...(Tail) == 2 ? CallForm::Nonblocking
                                                            : CallForm::Persistent;
   [[nodiscard]] MPI_Comm comm() const { return std::get<0>(all); }
-  [[nodiscard]] MPI_Request* request() const {
-    if constexpr (kForm == CallForm::Blocking) {
-      return nullptr;
-    } else {
-      return std::get<sizeof...(Tail) - 1>(all);
-    }
-  }
+  /// Not of a blocking call.
+  [[nodiscard]] MPI_Request* request() const { return std::get<sizeof...(Tail) - 1>(all); }
 };
 
 std::byte* at(const void* buffer, std::int64_t offset) {
@@ -68,7 +63,8 @@ std::uint64_t bytes_of(MPI_Datatype type) {
   return known && size > 0 ? static_cast<std::uint64_t>(size) : 0;
 }
 
-/// Of a datatype that may never be asked for, as it may be none (MPI_IN_PLACE).
+/// The extent of a datatype. The library is asked at the first use, as the handle may be none
+/// (MPI_IN_PLACE).
 class Extent {
  public:
   explicit Extent(MPI_Datatype type) noexcept : type_(type) {}
@@ -127,7 +123,7 @@ enum class Family : std::uint8_t {
   NeighborAlltoallw
 };
 
-/// What all ranks know alike of a kind of call on a communicator.
+/// All ranks know this alike of a kind of call on a communicator.
 struct PairKind {
   Members& members;
   Trial& trial;

@@ -6,6 +6,7 @@
 #include "exchange/transport/mixed.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/examine.hpp"
+#include "mpi/neighbours.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
@@ -42,31 +43,13 @@ class Ranks {
     if (used_by == UsedBy::Root) return is_root;
     return !inter_ || (!is_root && root != MPI_PROC_NULL);
   }
-  /// \{ The neighbours in a topology; none without one.
-  [[nodiscard]] int sources() const { return neighbours().first; }
-  [[nodiscard]] int destinations() const { return neighbours().second; }
-  /// \}
+  /// The neighbours in a topology; none without one.
+  [[nodiscard]] mpi::Neighbours neighbours() const {
+    return mpi::neighbours_of(comm_).value_or(mpi::Neighbours{});
+  }
 
  private:
   static void ask(int code) { mpi::check(code, "the query of a communicator"); }
-  [[nodiscard]] std::pair<int, int> neighbours() const {
-    const mpi::RealMpi& real = real_mpi();
-    int topology = MPI_UNDEFINED;
-    int in = 0;
-    int out = 0;
-    ask(real.MPI_Topo_test(comm_, &topology));
-    if (topology == MPI_CART) {
-      ask(real.MPI_Cartdim_get(comm_, &in));
-      out = in *= 2;
-    } else if (topology == MPI_GRAPH) {
-      ask(real.MPI_Graph_neighbors_count(comm_, rank_, &in));
-      out = in;
-    } else if (topology == MPI_DIST_GRAPH) {
-      int weighted = 0;
-      ask(real.MPI_Dist_graph_neighbors_count(comm_, &in, &out, &weighted));
-    }
-    return {in, out};
-  }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   bool inter_ = false;
@@ -97,10 +80,10 @@ class Described {
         blocks_ = ranks.size();
         break;
       case Blocks::Sources:
-        blocks_ = ranks.sources();
+        blocks_ = static_cast<int>(ranks.neighbours().sources.size());
         break;
       case Blocks::Destinations:
-        blocks_ = ranks.destinations();
+        blocks_ = static_cast<int>(ranks.neighbours().destinations.size());
         break;
     }
   }
@@ -240,7 +223,7 @@ bool is_in_place(const BufferShape& shape, std::span<const Argument> arguments) 
          arguments[static_cast<std::size_t>(shape.address)].as<const void*>() == MPI_IN_PLACE;
 }
 
-/// What the call needs of the bytes that its received buffer has before.
+/// Returns the bytes, in packed order, that the call needs of its received buffer before it begins.
 ByteRange read_before(const CollectiveShape& shape, const Ranks& ranks, bool in_place,
                       ByteRange own_block) {
   if (in_place) return shape.before == Before::OwnBlock ? own_block : ByteRange::all();

@@ -14,7 +14,7 @@ constexpr int kForms = 2;  // persistent calls match as nonblocking ones do
 constexpr int kFunctions = 3;
 
 /// Returns how block i of a call comes to `got[i]`, the number of the block that was sent.
-Matching read(const std::vector<char>& got) {
+Matching matching_of(const std::vector<char>& got) {
   const auto is = [&](const auto& expected) {
     for (std::size_t i = 0; i < got.size(); ++i)
       if (got[i] != static_cast<char>(expected(i))) return false;
@@ -27,9 +27,9 @@ Matching read(const std::vector<char>& got) {
 }
 
 /// One call of each kind, a byte a block.
-class Trial {
+class SelfCalls {
  public:
-  Trial(MPI_Comm comm, std::size_t blocks)
+  SelfCalls(MPI_Comm comm, std::size_t blocks)
       : comm_(comm),
         sent_(blocks),
         counts_(blocks, 1),
@@ -49,7 +49,7 @@ class Trial {
     const RealMpi& real = real_mpi();
     if (code == MPI_SUCCESS && request != MPI_REQUEST_NULL)
       code = real.MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return code == MPI_SUCCESS ? read(got) : Matching::Unknown;
+    return code == MPI_SUCCESS ? matching_of(got) : Matching::Unknown;
   }
 
  private:
@@ -91,11 +91,11 @@ struct Measured {
 void measure(MPI_Comm comm, std::size_t blocks, Matching (&found)[kFunctions][kForms]) {
   const RealMpi& real = real_mpi();
   real.MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  Trial trial(comm, blocks);
+  SelfCalls calls(comm, blocks);
   for (int function = 0; function < kFunctions; ++function)
     for (int form = 0; form < kForms; ++form)
       found[function][form] =
-          trial.run(static_cast<Neighbourhood>(function), static_cast<CallForm>(form));
+          calls.run(static_cast<Neighbourhood>(function), static_cast<CallForm>(form));
   real.MPI_Comm_free(&comm);
 }
 

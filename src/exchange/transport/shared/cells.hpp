@@ -25,7 +25,8 @@ struct CellName {
   bool operator==(const CellName&) const = default;
 };
 
-/// What the sender says of a message. A copy: the sender may change its memory at any time.
+/// A sender tells of one message. Receivers copy a cell before they look at it, as its sender may
+/// change its memory at any time.
 struct Cell {
   enum class Way : std::uint32_t {
     Inside,   ///< its bytes are in the cell
