@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -43,10 +45,30 @@ MPI_Comm comm_of(const Arguments& arguments) {
   }
 }
 
+/// [bytes] What this rank is to send by a call with these arguments; where a root alone sends, what
+/// it is to receive. 0 where that is not known.
+[[nodiscard]] std::int64_t bytes_asked(const CollectiveShape& shape,
+                                       std::span<const Argument> arguments);
+
+/// A call that is passed on for that reason.
+template <const CollectiveShape& shape, Kind kind, typename Real, typename... Args>
+int pass_collective(Reason reason, Function function, Real real, Args... args) {
+  if constexpr (shape.comm == kNone) {
+    return pass<kind>(real, args...);
+  } else {
+    const auto count = [&] {
+      record({function, Transport::Library, reason,
+              bytes_asked(shape, std::array{Argument(args)...})});
+    };
+    return pass_counted<kind>(count, real, args...);
+  }
+}
+
 /// The general case of the handlers below: `run(staged, arguments)` carries out a call with
 /// mirrors, which are in its arguments.
 template <const CollectiveShape& shape, Kind kind, typename Real, typename Run, typename... Args>
-[[gnu::noinline]] int stage_or_pass(Function function, Real real, const Run& run, Args... args) {
+[[gnu::noinline]] int stage_or_pass(Reason reason, Function function, Real real, const Run& run,
+                                    Args... args) {
   std::tuple<Args...> arguments(args...);
   const MPI_Comm comm = comm_of<shape>(arguments);
   std::unique_ptr<Staged> staged;
@@ -56,7 +78,7 @@ template <const CollectiveShape& shape, Kind kind, typename Real, typename Run, 
     return MPI_SUCCESS;
   });
   if (code != MPI_SUCCESS) return code;
-  if (staged == nullptr) return pass<kind>(real, args...);
+  if (staged == nullptr) return pass_collective<shape, kind>(reason, function, real, args...);
   put_mirrors<shape>(*staged, arguments);
   return receiving(
       comm, [&] { return real(args...); }, [&] { return run(std::move(staged), arguments); });
@@ -67,12 +89,12 @@ inline bool may_need_mirrors() noexcept {
   return device_is_out_of_reach() && t_depth == 0 && !g_disabled;
 }
 
-/// The whole wrapper of a blocking collective, and of MPI_Reduce_local.
+/// \{ The MPI library's call, counted for that reason where it is passed on.
 template <const CollectiveShape& shape, typename Real, typename... Args>
-int collective(Function function, Real real, Args... args) {
+int collective_as(Reason reason, Function function, Real real, Args... args) {
   constexpr Kind kKind = shape.comm == kNone ? kLocal : kCollective;
   if (!may_need_mirrors()) [[likely]]
-    return pass<kKind>(real, args...);
+    return pass_collective<shape, kKind>(reason, function, real, args...);
   const auto run = [&](std::unique_ptr<Staged> staged, std::tuple<Args...>& arguments) {
     Requests::get().hand_on();
     staged->begin();
@@ -80,14 +102,13 @@ int collective(Function function, Real real, Args... args) {
     if (code == MPI_SUCCESS) staged->end();
     return code;
   };
-  return stage_or_pass<shape, kKind>(function, real, run, args...);
+  return stage_or_pass<shape, kKind>(reason, function, real, run, args...);
 }
 
-/// The whole wrapper of a nonblocking collective.
 template <const CollectiveShape& shape, typename Real, typename... Args>
-int nonblocking(Function function, Real real, Args... args) {
+int nonblocking_as(Reason reason, Function function, Real real, Args... args) {
   if (!may_need_mirrors()) [[likely]]
-    return pass<kNonblocking>(real, args...);
+    return pass_collective<shape, kNonblocking>(reason, function, real, args...);
   const auto run = [&](std::unique_ptr<Staged> staged, std::tuple<Args...>& arguments) {
     MPI_Request* const request = std::get<sizeof...(args) - 1>(arguments);
     staged->begin();
@@ -95,14 +116,13 @@ int nonblocking(Function function, Real real, Args... args) {
     const int code = std::apply(real, arguments);
     return keep_staged(std::move(entry), request, code, false);
   };
-  return stage_or_pass<shape, kNonblocking>(function, real, run, args...);
+  return stage_or_pass<shape, kNonblocking>(reason, function, real, run, args...);
 }
 
-/// The whole wrapper of a call that makes a persistent collective.
 template <const CollectiveShape& shape, typename Real, typename... Args>
-int persistent(Function function, Real real, Args... args) {
+int persistent_as(Reason reason, Function function, Real real, Args... args) {
   if (!may_need_mirrors()) [[likely]]
-    return pass<kPersistent>(real, args...);
+    return pass_collective<shape, kPersistent>(reason, function, real, args...);
   const auto run = [&](std::unique_ptr<Staged> staged, std::tuple<Args...>& arguments) {
     MPI_Request* const request = std::get<sizeof...(args) - 1>(arguments);
     Requests::get().hand_on();
@@ -110,7 +130,25 @@ int persistent(Function function, Real real, Args... args) {
     const int code = std::apply(real, arguments);
     return keep_staged(std::move(entry), request, code, true);
   };
-  return stage_or_pass<shape, kPersistent>(function, real, run, args...);
+  return stage_or_pass<shape, kPersistent>(reason, function, real, run, args...);
 }
+
+/// \}
+
+/// \{ The whole wrappers: of a blocking collective and of MPI_Reduce_local, of a nonblocking one,
+/// and of a call that makes a persistent one.
+template <const CollectiveShape& shape, typename... Args>
+int collective(Function function, Args... args) {
+  return collective_as<shape>(Reason::Collective, function, args...);
+}
+template <const CollectiveShape& shape, typename... Args>
+int nonblocking(Function function, Args... args) {
+  return nonblocking_as<shape>(Reason::Collective, function, args...);
+}
+template <const CollectiveShape& shape, typename... Args>
+int persistent(Function function, Args... args) {
+  return persistent_as<shape>(Reason::Collective, function, args...);
+}
+/// \}
 
 }  // namespace strake::interpose

@@ -37,6 +37,7 @@ class CollectiveOperation final : public Operation {
   }
   [[nodiscard]] bool awaited() const noexcept override { return call_->messages.awaited(); }
   [[nodiscard]] bool keeps_request() const noexcept override { return true; }
+  [[nodiscard]] bool fails_in_launch() const noexcept override { return false; }
   [[nodiscard]] bool offered() const noexcept override { return false; }
   [[nodiscard]] bool unpacking() const noexcept override { return call_->messages.unpacking(); }
 

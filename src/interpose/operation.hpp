@@ -44,6 +44,9 @@ class Operation : public exchange::Flight, public RequestEntry {
   [[nodiscard]] virtual bool is_buffered() const noexcept { return false; }
   /// Whether its persistent request is Strake's once the application has freed it.
   [[nodiscard]] virtual bool keeps_request() const noexcept { return false; }
+  /// Whether a fault at the launch is the error of the call that launches it; else it is that of
+  /// the call that completes it.
+  [[nodiscard]] virtual bool fails_in_launch() const noexcept { return true; }
   /// \{ A failed operation's request of the MPI library's: completing it raises the error where it
   /// belongs. The caller takes it, and gives a persistent one back that is still there then.
   [[nodiscard]] virtual MPI_Request take_failed_request() noexcept { return MPI_REQUEST_NULL; }

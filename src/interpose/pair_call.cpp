@@ -1,5 +1,6 @@
 #include "interpose/pair_call.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <new>
@@ -8,6 +9,7 @@
 #include "exchange/transport/mixed.hpp"
 #include "exchange/transport/plans.hpp"
 #include "interpose/examine.hpp"
+#include "interpose/times.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
@@ -131,10 +133,17 @@ void PairCall::count() const noexcept {
     if (message.direction() == exchange::Direction::Send)
       bytes[static_cast<std::size_t>(message.transport())] += message.bytes();
   }
+  const auto most = std::ranges::max_element(bytes);
+  if (*most == 0) {
+    record({kind_.function, Transport::Library, Reason::Empty, 0});
+    times::note_nothing();
+    return;
+  }
   for (std::size_t transport = 0; transport < bytes.size(); ++transport) {
     if (bytes[transport] > 0)
       record({kind_.function, static_cast<Transport>(transport), Reason::None, bytes[transport]});
   }
+  times::note_transport(static_cast<Transport>(most - bytes.begin()));
 }
 
 int PairCall::finish() noexcept {

@@ -189,7 +189,7 @@ int make_persistent(const PairKind& kind, const Tail& tail, const Leave& leave,
     return MPI_SUCCESS;
   });
   if (code != MPI_SUCCESS) return code;
-  if (call == nullptr) return leave();
+  if (call == nullptr) return leave(Reason::BadArguments);
   return guarded(comm, [&] {
     Requests& ours = Requests::get();
     auto operation =
@@ -202,7 +202,7 @@ int make_persistent(const PairKind& kind, const Tail& tail, const Leave& leave,
 }
 
 /// Carries a call out; `describe(call)` adds its messages, or says that the MPI library is to
-/// refuse the arguments; `leave()` is the MPI library's call.
+/// refuse the arguments; `leave(reason)` is the MPI library's call.
 template <typename Tail, typename Leave, typename Describe>
 int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
               const Describe& describe) {
@@ -227,19 +227,20 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
       return MPI_SUCCESS;
     });
     if (code != MPI_SUCCESS) return code;
-    if (made.call == nullptr) return leave();
+    if (made.call == nullptr) return leave(Reason::BadArguments);
+    const auto left = [&] { return leave(Reason::CollectiveTrials); };
     if constexpr (kForm == CallForm::Blocking) {
       const auto pairs = [&] {
-        return sending(comm, leave, [&] { return run(*made.call, number); });
+        return sending(comm, left, [&] { return run(*made.call, number); });
       };
-      if (!timed) return way == Way::Pairs ? pairs() : leave();
+      if (!timed) return way == Way::Pairs ? pairs() : left();
       const auto begin = std::chrono::steady_clock::now();
-      const int ended = way == Way::Pairs ? pairs() : leave();
+      const int ended = way == Way::Pairs ? pairs() : left();
       const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
       (made.again ? made.call->times : kind.trial.others()).add(way, taken.count());
       return ended;
     } else {
-      return sending(comm, leave, [&] {
+      return sending(comm, left, [&] {
         Requests& ours = Requests::get();
         auto operation =
             ours.make_operation<CollectiveOperation>(made.call, mpi::communicator(comm), number);
@@ -251,15 +252,15 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
   }
 }
 
-/// The MPI library's call, with mirrors of buffers that it does not reach.
+/// The MPI library's call for that reason, with mirrors of buffers that it does not reach.
 template <const CollectiveShape& shape, CallForm form, typename Real, typename... Arguments>
-int leave_to_library(Function function, Real real, Arguments... arguments) {
+int leave_to_library(Reason reason, Function function, Real real, Arguments... arguments) {
   if constexpr (form == CallForm::Blocking) {
-    return collective<shape>(function, real, arguments...);
+    return collective_as<shape>(reason, function, real, arguments...);
   } else if constexpr (form == CallForm::Nonblocking) {
-    return nonblocking<shape>(function, real, arguments...);
+    return nonblocking_as<shape>(reason, function, real, arguments...);
   } else {
-    return persistent<shape>(function, real, arguments...);
+    return persistent_as<shape>(reason, function, real, arguments...);
   }
 }
 
@@ -279,12 +280,12 @@ int of_neighbours(Function function, Family family, Neighbourhood matched, const
                   const Leave& leave, const Sends& sends, const Receives& receives) {
   Members* const members = members_of(tail.comm());
   const mpi::Neighbours* const neighbours = members != nullptr ? members->neighbours() : nullptr;
-  if (neighbours == nullptr) return leave();
+  if (neighbours == nullptr) return leave(Reason::NoAgreement);
   const mpi::Matching matching = mpi::matching(matched, Tail::kForm, neighbours->cartesian);
   const std::uint32_t tried = kind_of(family);
   Trial& trial = members->trial(tried, Way::Pairs);
-  if (matching == mpi::Matching::Unknown || trial.leaves(Tail::kForm == CallForm::Blocking))
-    return leave();
+  if (matching == mpi::Matching::Unknown) return leave(Reason::NoAgreement);
+  if (trial.leaves(Tail::kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
   return carry_out({*members, trial, {function, tried, true}}, tail, leave, [&](auto& call) {
     const mpi::Edges& edges = members->edges(matching);
     for (const auto& [block, rank, number] : edges.receives)
@@ -303,10 +304,10 @@ int of_all(Function function, const Kind& kind, Way first, const Tail& tail, con
   constexpr CallForm kForm = Tail::kForm;
   Members* const members = members_of(tail.comm());
   if (members == nullptr || (kForm == CallForm::Nonblocking && !members->all_connected()))
-    return leave();
+    return leave(Reason::NoAgreement);
   const std::uint32_t tried = kind();
   Trial& trial = members->trial(tried, first);
-  if (trial.leaves(kForm == CallForm::Blocking)) return leave();
+  if (trial.leaves(kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
   return carry_out({*members, trial, {function, tried, false}}, tail, leave, [&](auto& call) {
     if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());
     const bool in_place = sent == MPI_IN_PLACE;
@@ -332,9 +333,10 @@ int alltoall(Function function, Real real, const void* sent, Count send_count,
              MPI_Datatype send_type, void* received, Count receive_count, MPI_Datatype receive_type,
              Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
-    return leave_to_library<kAlltoall, ends.kForm>(function, real, sent, send_count, send_type,
-                                                   received, receive_count, receive_type, tail...);
+  const auto leave = [&](Reason reason) {
+    return leave_to_library<kAlltoall, ends.kForm>(reason, function, real, sent, send_count,
+                                                   send_type, received, receive_count, receive_type,
+                                                   tail...);
   };
   // All ranks give the same number of bytes for each pair.
   const auto kind = [&] {
@@ -353,10 +355,10 @@ int alltoallv(Function function, Real real, const void* sent, const Count* send_
               const Count* receive_counts, const Place* receive_places, MPI_Datatype receive_type,
               Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
-    return leave_to_library<kAlltoallv, ends.kForm>(function, real, sent, send_counts, send_places,
-                                                    send_type, received, receive_counts,
-                                                    receive_places, receive_type, tail...);
+  const auto leave = [&](Reason reason) {
+    return leave_to_library<kAlltoallv, ends.kForm>(
+        reason, function, real, sent, send_counts, send_places, send_type, received, receive_counts,
+        receive_places, receive_type, tail...);
   };
   return of_all(
       function, [] { return kind_of(Family::Alltoallv); }, Way::Library, ends, leave, sent,
@@ -370,10 +372,10 @@ int alltoallw(Function function, Real real, const void* sent, const Count* send_
               const Count* receive_counts, const Place* receive_places,
               const MPI_Datatype* receive_types, Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
-    return leave_to_library<kAlltoallw, ends.kForm>(function, real, sent, send_counts, send_places,
-                                                    send_types, received, receive_counts,
-                                                    receive_places, receive_types, tail...);
+  const auto leave = [&](Reason reason) {
+    return leave_to_library<kAlltoallw, ends.kForm>(
+        reason, function, real, sent, send_counts, send_places, send_types, received,
+        receive_counts, receive_places, receive_types, tail...);
   };
   return of_all(
       function, [] { return kind_of(Family::Alltoallw); }, Way::Pairs, ends, leave, sent,
@@ -386,8 +388,8 @@ int neighbor_alltoall(Function function, Real real, const void* sent, Count send
                       MPI_Datatype send_type, void* received, Count receive_count,
                       MPI_Datatype receive_type, Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
-    return leave_to_library<kNeighborAlltoall, ends.kForm>(function, real, sent, send_count,
+  const auto leave = [&](Reason reason) {
+    return leave_to_library<kNeighborAlltoall, ends.kForm>(reason, function, real, sent, send_count,
                                                            send_type, received, receive_count,
                                                            receive_type, tail...);
   };
@@ -402,9 +404,9 @@ int neighbor_alltoallv(Function function, Real real, const void* sent, const Cou
                        const Count* receive_counts, const Place* receive_places,
                        MPI_Datatype receive_type, Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
+  const auto leave = [&](Reason reason) {
     return leave_to_library<kNeighborAlltoallv, ends.kForm>(
-        function, real, sent, send_counts, send_places, send_type, received, receive_counts,
+        reason, function, real, sent, send_counts, send_places, send_type, received, receive_counts,
         receive_places, receive_type, tail...);
   };
   return of_neighbours(function, Family::NeighborAlltoallv, Neighbourhood::Alltoallv, ends, leave,
@@ -418,10 +420,10 @@ int neighbor_alltoallw(Function function, Real real, const void* sent, const Cou
                        const Count* receive_counts, const Place* receive_places,
                        const MPI_Datatype* receive_types, Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
+  const auto leave = [&](Reason reason) {
     return leave_to_library<kNeighborAlltoallw, ends.kForm>(
-        function, real, sent, send_counts, send_places, send_types, received, receive_counts,
-        receive_places, receive_types, tail...);
+        reason, function, real, sent, send_counts, send_places, send_types, received,
+        receive_counts, receive_places, receive_types, tail...);
   };
   return of_neighbours(function, Family::NeighborAlltoallw, Neighbourhood::Alltoallw, ends, leave,
                        in_types(sent, send_counts, send_places, send_types),
@@ -433,10 +435,10 @@ int neighbor_allgather(Function function, Real real, const void* sent, Count sen
                        MPI_Datatype send_type, void* received, Count receive_count,
                        MPI_Datatype receive_type, Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
-    return leave_to_library<kNeighborAllgather, ends.kForm>(function, real, sent, send_count,
-                                                            send_type, received, receive_count,
-                                                            receive_type, tail...);
+  const auto leave = [&](Reason reason) {
+    return leave_to_library<kNeighborAllgather, ends.kForm>(reason, function, real, sent,
+                                                            send_count, send_type, received,
+                                                            receive_count, receive_type, tail...);
   };
   return of_neighbours(function, Family::NeighborAllgather, Neighbourhood::Alltoallv, ends, leave,
                        for_all(sent, send_count, send_type),
@@ -448,10 +450,10 @@ int neighbor_allgatherv(Function function, Real real, const void* sent, Count se
                         MPI_Datatype send_type, void* received, const Count* receive_counts,
                         const Place* receive_places, MPI_Datatype receive_type, Tail... tail) {
   const CallTail ends(tail...);
-  const auto leave = [&] {
-    return leave_to_library<kNeighborAllgatherv, ends.kForm>(function, real, sent, send_count,
-                                                             send_type, received, receive_counts,
-                                                             receive_places, receive_type, tail...);
+  const auto leave = [&](Reason reason) {
+    return leave_to_library<kNeighborAllgatherv, ends.kForm>(
+        reason, function, real, sent, send_count, send_type, received, receive_counts,
+        receive_places, receive_type, tail...);
   };
   return of_neighbours(function, Family::NeighborAllgatherv, Neighbourhood::Alltoallv, ends, leave,
                        for_all(sent, send_count, send_type),

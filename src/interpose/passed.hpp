@@ -39,11 +39,12 @@ inline constexpr Kind kFile{exchange::Reason::None, false, Untestable::Again};
 /// All ranks of `parent` that are in `made` have made it.
 void communicator_made(MPI_Comm parent, MPI_Comm made) noexcept;
 
-/// The whole wrapper of such a function. A few ns while nothing is in flight.
-template <Kind kind, typename Real, typename... Args>
-int pass(Real real, Args... args) {
+/// The whole wrapper of such a function; `count()` counts the call. A few ns while nothing is in
+/// flight.
+template <Kind kind, typename Count, typename Real, typename... Args>
+int pass_counted(const Count& count, Real real, Args... args) {
   if (t_depth == 0 && !g_disabled) {
-    if constexpr (kind.reason != exchange::Reason::None) record_passed(kind.reason);
+    count();
     if constexpr (kind.may_block) Requests::get().hand_on();
   }
   const int code = real(args...);
@@ -60,6 +61,15 @@ int pass(Real real, Args... args) {
       remember_untestable(*std::get<sizeof...(args) - 1>(std::tie(args...)), kind.untestable);
   }
   return code;
+}
+
+/// One whose bytes are not known.
+template <Kind kind, typename Real, typename... Args>
+int pass(Real real, Args... args) {
+  const auto count = [] {
+    if constexpr (kind.reason != exchange::Reason::None) record_passed(kind.reason);
+  };
+  return pass_counted<kind>(count, real, args...);
 }
 
 }  // namespace strake::interpose

@@ -109,7 +109,7 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
   const bool leaves = launched.leaving();  // once it is added, another thread may step it
   progress_.add(room, operation);
   if (leaves && exchange::LaunchBatcher::get().shall_ask()) progress_.step_sends();
-  if (launched.complete() && launched.error() != MPI_SUCCESS) {
+  if (launched.complete() && launched.error() != MPI_SUCCESS && launched.fails_in_launch()) {
     const Outcome outcome = take_outcome(launched);
     mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
     progress_.drop_if_done(launched);

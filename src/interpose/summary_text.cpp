@@ -247,8 +247,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
                         name_of(static_cast<sharing::Declined>(i)));
   }
   Count system = total(totals, Transport::Library);
-  for (const Reason reason :
-       {Reason::Collective, Reason::External, Reason::OneSided, Reason::Combined}) {
+  for (const Reason reason : {Reason::External, Reason::OneSided, Reason::Combined}) {
     system.calls += totals.by_reason[static_cast<std::size_t>(reason)].calls;
   }
   if (system.calls != 0) {

@@ -174,6 +174,25 @@ TEST(Explain, names_a_copy_for_each_pair_of_memories_and_measures_on_the_host) {
   }
 }
 
+TEST(Explain, functions_are_told_by_the_memory_of_their_buffers) {
+  const Outcome pairs = strake({"explain", "MPI_Neighbor_alltoallw"}, {"STRAKE_COLLECTIVES=1"});
+  EXPECT_EQ(pairs.status, 0) << pairs.err;
+  EXPECT_NE(pairs.out.find("a message for each pair of ranks"), std::string::npos) << pairs.out;
+  const Outcome off = strake({"explain", "MPI_Neighbor_alltoallw"}, {"STRAKE_COLLECTIVES=0"});
+  EXPECT_NE(off.out.find("STRAKE_COLLECTIVES=0"), std::string::npos) << off.out;
+  const Json all = Json::parse(
+      strake({"explain", "--json", "MPI_Bcast", "MPI_Bcast_c", "MPI_Put", "MPI_Send", "double"})
+          .out);
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(all[0]["host"], "passed on");
+  EXPECT_NE(all[0]["device"], "passed on");
+  EXPECT_EQ(all[1]["function"], "MPI_Bcast_c");
+  EXPECT_EQ(all[1]["device"], all[0]["device"]);
+  EXPECT_NE(all[2]["device"].get<std::string>().find("MPI_ERR_BUFFER"), std::string::npos);
+  EXPECT_EQ(all[3]["host"], all[3]["device"]);
+  EXPECT_EQ(all[4]["size_bytes"], 8);
+}
+
 TEST(Explain, several_types_give_a_list_and_count_repeats_them) {
   const Json types =
       Json::parse(strake({"explain", "--json", "--count", "3", "int", "resized(0,8,int)"}).out);

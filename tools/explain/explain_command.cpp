@@ -15,6 +15,7 @@
 #include "explain.hpp"
 #include "expression/grammar.hpp"
 #include "expression/parser.hpp"
+#include "function.hpp"
 #include "say.hpp"
 
 namespace strake::explain {
@@ -54,6 +55,14 @@ int explain_all(Options& options) {
   options.question.to = memory_named(options.to);
   auto all = nlohmann::ordered_json::array();
   for (const std::string& type : options.types) {
+    if (const auto fate = fate_of(type)) {
+      if (options.json) {
+        all.push_back(to_json(*fate));
+      } else {
+        fmt::print("{}", to_text(*fate));
+      }
+      continue;
+    }
     try {
       const auto explanation = explain(type, options.question);
       if (options.json) {
@@ -80,8 +89,9 @@ int explain_all(Options& options) {
 
 Command command(CLI::App& parent) {
   auto options = std::make_shared<Options>();
-  CLI::App* app =
-      parent.add_subcommand("explain", "Show what becomes of a datatype, and how it is copied");
+  CLI::App* app = parent.add_subcommand(
+      "explain",
+      "Show what becomes of a datatype, and how it is copied; or of an MPI function's calls");
   app->add_flag("--json", options->json, "Print JSON");
   app->add_option_function<std::string>(
          "--count",
@@ -94,7 +104,10 @@ Command command(CLI::App& parent) {
   app->add_option("--to", options->to, "Memory that they go to")->check(is_memory);
   app->add_flag("--remote", options->question.remote,
                 "Show how a message to another rank would travel, by the profile");
-  app->add_option("TYPE", options->types, "Such as vector(100,1,512,double)")->required();
+  app->add_option(
+         "TYPE", options->types,
+         "A datatype such as vector(100,1,512,double), or a function such as MPI_Alltoallw")
+      ->required();
   app->footer(
       "Grammar (blanks and case do not count; names may begin with MPI_, those of constructors "
       "also "

@@ -28,21 +28,23 @@ enum class Reason : std::uint8_t {
   Empty,         ///< no bytes, or no peer
   UnknownType,   ///< a datatype that was never committed here: the MPI library says what is wrong
   BadArguments,  ///< the MPI library says what is wrong with them
-  LibraryIsFaster,  ///< by this machine's profile
-  NotDecodable,     ///< a datatype that could not be decoded
-  GpuAware,         ///< contiguous device memory that the MPI library takes as it is
-  Forced,           ///< STRAKE_METHOD
-  OutOfMemory,      ///< a temporary buffer could not be had
-  Collective,       ///< left to the MPI library
-  External,         ///< external32, whose byte order is its own
-  OneSided,         ///< left to the MPI library
-  Combined,         ///< a nonblocking send and receive with one request
-  NoKernels,        ///< memory of a device that the kernels were not compiled for
-  FewUses,          ///< a datatype that was not used enough for its decoding to pay
-  BuiltInRule,      ///< by a built-in rule: nothing was measured
-  Trials,           ///< the MPI library was faster in this job's own trials
+  LibraryIsFaster,   ///< by this machine's profile
+  NotDecodable,      ///< a datatype that could not be decoded
+  GpuAware,          ///< contiguous device memory that the MPI library takes as it is
+  Forced,            ///< STRAKE_METHOD
+  OutOfMemory,       ///< a temporary buffer could not be had
+  Collective,        ///< left to the MPI library
+  External,          ///< external32, whose byte order is its own
+  OneSided,          ///< left to the MPI library
+  Combined,          ///< a nonblocking send and receive with one request
+  NoKernels,         ///< memory of a device that the kernels were not compiled for
+  FewUses,           ///< a datatype that was not used enough for its decoding to pay
+  BuiltInRule,       ///< by a built-in rule: nothing was measured
+  Trials,            ///< the MPI library was faster in this job's own trials
+  CollectiveTrials,  ///< a collective call, for which that is so, or by which it was found out
+  NoAgreement,       ///< a collective call of ranks that have not agreed on another way
 };
-inline constexpr int kReasons = 18;
+inline constexpr int kReasons = 20;
 /// Whether the message was left because the MPI library is faster, as far as is known.
 [[nodiscard]] constexpr bool is_about_speed(Reason reason) noexcept {
   return reason == Reason::LibraryIsFaster || reason == Reason::BuiltInRule ||

@@ -39,24 +39,27 @@ Choice built_in_device(const Message& message, bool gpu_aware,
 }
 
 const char* name_of(Reason reason) noexcept {
-  constexpr const char* kNames[] = {"none",
-                                    "contiguous host memory",
-                                    "no bytes or no peer",
-                                    "datatype never committed",
-                                    "arguments that the MPI library refuses",
-                                    "the MPI library is faster, by the profile of this machine",
-                                    "datatype not decodable",
-                                    "contiguous device memory, GPU-aware MPI",
-                                    "forced by STRAKE_METHOD",
-                                    "out of memory",
-                                    "collective operations",
-                                    "external32",
-                                    "one-sided operations",
-                                    "MPI_Isendrecv and MPI_Isendrecv_replace",
-                                    "a device without kernels for it",
-                                    "a datatype used a few times",
-                                    "left by a built-in rule",
-                                    "the MPI library was faster in this job's trials"};
+  constexpr const char* kNames[] = {
+      "none",
+      "contiguous host memory",
+      "no bytes or no peer",
+      "datatype never committed",
+      "arguments that the MPI library refuses",
+      "the MPI library is faster, by the profile of this machine",
+      "datatype not decodable",
+      "contiguous device memory, GPU-aware MPI",
+      "forced by STRAKE_METHOD",
+      "out of memory",
+      "collective operations",
+      "external32",
+      "one-sided operations",
+      "MPI_Isendrecv and MPI_Isendrecv_replace",
+      "a device without kernels for it",
+      "a datatype used a few times",
+      "left by a built-in rule",
+      "the MPI library was faster in this job's trials",
+      "collective operations left to the MPI library by this job's trials",
+      "collective operations of ranks that have not agreed on another way"};
   static_assert(std::size(kNames) == kReasons);
   return kNames[static_cast<int>(reason)];
 }

@@ -1,8 +1,9 @@
 #include "exchange/collective/trial.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <iterator>
 #include <utility>
 
@@ -22,24 +23,30 @@ std::int64_t median(std::vector<std::int64_t> times) {
 }  // namespace
 
 void Trial::decide(MPI_Comm comm, const std::vector<const WayTimes*>& mine) {
-  std::array<std::int64_t, 2> own{};
+  std::array<std::int64_t, kWays> own{};
   const auto add = [&](const WayTimes& times) {
-    const auto& [library, pairs] = times.of;
-    if (library.empty() || pairs.empty()) return;
-    const auto calls = std::ssize(library) + std::ssize(pairs);
-    own[0] += calls * median(library);
-    own[1] += calls * median(pairs);
+    std::ptrdiff_t calls = 0;
+    for (std::size_t way = 0; way < ways_; ++way) {
+      if (times.of[way].empty()) return;
+      calls += std::ssize(times.of[way]);
+    }
+    for (std::size_t way = 0; way < ways_; ++way) own[way] += calls * median(times.of[way]);
   };
   for (const WayTimes* const times : mine) add(*times);
   add(std::exchange(others_, {}));
-  std::array<std::int64_t, 2> all{};  // whole numbers: their sum is the same on all ranks
-  mpi::check(mpi::real_mpi().MPI_Allreduce(own.data(), all.data(), 2, MPI_INT64_T, MPI_SUM, comm),
-             "MPI_Allreduce");
-  if (all[0] > 0 && all[1] > 0) way_ = all[1] < all[0] ? Way::Pairs : Way::Library;
-  log::debug(
-      "collective calls of a kind: {} us by the MPI library, {} us pair by pair, summed over "
-      "ranks; from now on {}",
-      all[0] / 1000, all[1] / 1000, way_ == Way::Pairs ? "pair by pair" : "by the library");
+  std::array<std::int64_t, kWays> all{};  // whole numbers: their sum is the same on all ranks
+  mpi::check(
+      mpi::real_mpi().MPI_Allreduce(own.data(), all.data(), kWays, MPI_INT64_T, MPI_SUM, comm),
+      "MPI_Allreduce");
+  std::size_t fastest = 0;
+  for (std::size_t way = 1; way < ways_; ++way)
+    if (all[way] < all[fastest]) fastest = way;
+  if (all[fastest] > 0) way_ = static_cast<Way>(fastest);
+  constexpr std::array kWords{"by the MPI library", "pair by pair", "relayed"};
+  log::debug("collective calls of a kind, summed over ranks: {} us {}, {} us {}{}; from now on {}",
+             all[0] / 1000, kWords[0], all[1] / 1000, kWords[1],
+             ways_ > 2 ? fmt::format(", {} us {}", all[2] / 1000, kWords[2]) : "",
+             kWords[static_cast<std::size_t>(way_)]);
   trying_ = false;
   calls_ = 0;
 }
@@ -49,9 +56,11 @@ Way Trial::next() noexcept {
     count();
     return way_;
   }
-  // As often by one way as by the other, whatever the period of a program's calls.
   const unsigned call = calls_++;
-  return call < kWarm || std::popcount(call - kWarm) % 2 == 0 ? Way::Pairs : Way::Library;
+  if (call < kWarm) return Way::Pairs;
+  // Forth, and back again: what changes meanwhile adds to all ways alike.
+  const unsigned block = (call - kWarm) / kBlock;
+  return static_cast<Way>(block < ways_ ? block : 2 * ways_ - 1 - block);
 }
 
 }  // namespace strake::exchange

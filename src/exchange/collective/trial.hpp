@@ -1,39 +1,48 @@
-/// \file  Which of two ways a blocking collective call of one kind takes on one communicator: the
-/// MPI library's own, or pair by pair. The first calls go pair by pair, until memory is there and
-/// known to the other ranks; the next ones try both; then all ranks decide together. Later they try
-/// again, now and then, since calls change.
+/// \file  Which of several ways a blocking collective call of one kind takes on one communicator:
+/// the MPI library's own, pair by pair, or relayed. The first calls go pair by pair, until memory
+/// is there and known to the other ranks; the next ones try all of them; then all ranks decide
+/// together. Later they try again, now and then, since calls change.
 #pragma once
 
 #include <mpi.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace strake::exchange {
 
-enum class Way : std::uint8_t { Library, Pairs };
+enum class Way : std::uint8_t {
+  Library,
+  Pairs,
+  Relayed,  ///< pair by pair within nodes, one message between two nodes
+};
+inline constexpr std::size_t kWays = 3;
 
 /// The times of calls that were alike. [ns]
 struct WayTimes {
-  std::vector<std::int64_t> of[2];  ///< by Way
+  std::array<std::vector<std::int64_t>, kWays> of;  ///< by Way
 
-  void add(Way way, std::int64_t ns) { of[static_cast<int>(way)].push_back(ns); }
+  void add(Way way, std::int64_t ns) { of[static_cast<std::size_t>(way)].push_back(ns); }
 };
 
 /// One thread at a time. All ranks of the communicator make the same calls in the same order.
 class Trial {
  public:
-  /// \param first  the way that is taken while nothing was measured
-  Trial(Way first, bool tries) noexcept : way_(first), tries_(tries), trying_(tries) {}
+  /// \param first   the way that is taken while nothing was measured
+  /// \param relays  whether calls can be relayed
+  Trial(Way first, bool tries, bool relays = false) noexcept
+      : way_(first), tries_(tries), trying_(tries), ways_(relays ? 3 : 2) {}
   /// Whether the next call, blocking or not, is left to the MPI library, as was decided. Counts a
   /// blocking one. ~2 ns.
   [[nodiscard]] bool leaves(bool blocking) noexcept {
-    if (way_ == Way::Pairs || (blocking && trying_)) return false;
+    if (way_ != Way::Library || (blocking && trying_)) return false;
     if (blocking) count();
     return !(blocking && trying_);
   }
   /// Whether the next blocking call is one that decides.
-  [[nodiscard]] bool decides() const noexcept { return trying_ && calls_ >= length_; }
+  [[nodiscard]] bool decides() const noexcept { return trying_ && calls_ >= length(); }
   /// The times of calls that are like none before.
   [[nodiscard]] WayTimes& others() noexcept { return others_; }
   /// All ranks decide by all their times, those of others() among them: `mine` holds, for each kind
@@ -41,26 +50,31 @@ class Trial {
   void decide(MPI_Comm comm, const std::vector<const WayTimes*>& mine);
   /// The way of the next blocking call.
   [[nodiscard]] Way next() noexcept;
-  /// Whether the call that next() was asked for last is to be timed.
-  [[nodiscard]] bool times() const noexcept { return trying_ && calls_ > kWarm; }
+  /// Whether the call that next() was asked for last is to be timed: it is none that follows one of
+  /// another way, as that has left its own bytes in the caches.
+  [[nodiscard]] bool times() const noexcept {
+    return trying_ && calls_ > kWarm && (calls_ - kWarm) % kBlock != 1;
+  }
 
  private:
-  static constexpr unsigned kWarm = 8;      ///< calls before the first trial
-  static constexpr unsigned kFirst = 24;    ///< calls of the first trial
-  static constexpr unsigned kLater = 8;     ///< calls of later ones
+  static constexpr unsigned kWarm = 8;  ///< calls before the first trial
+  /// Calls that go one way, one after the other. Programs whose calls have a period of 2, 3 or 4
+  /// have each of them timed.
+  static constexpr unsigned kBlock = 5;
   static constexpr unsigned kUntil = 4096;  ///< calls between trials
+  /// Each way has two blocks.
+  [[nodiscard]] unsigned length() const noexcept { return kWarm + 2 * ways_ * kBlock; }
   /// The next trial begins in time.
   void count() noexcept {
     if (!tries_ || ++calls_ < kUntil) return;
     trying_ = true;
-    length_ = kWarm + kLater;
     calls_ = kWarm;
   }
 
   Way way_;
   bool tries_;
   bool trying_;
-  unsigned length_ = kWarm + kFirst;
+  unsigned ways_;  ///< how many of the enum's are tried
   WayTimes others_;
   unsigned calls_ = 0;  ///< of this trial, or since the last one
 };

@@ -7,9 +7,10 @@ import re
 import subprocess
 import sys
 
-EXPECTED = {  # of both ranks together: calls, messages of 800 bytes
+EXPECTED = {  # by both ranks together: calls, messages of 800 bytes
     "MPI_Send": (4, 4), "MPI_Recv": (2, 2), "MPI_Isend": (2, 2), "MPI_Irecv": (2, 2),
     "MPI_Send_init": (3, 3), "MPI_Recv_init": (3, 3), "MPI_Sendrecv": (6, 4),
+    "MPI_Bcast": (10, 10), "MPI_Ibcast": (4, 4), "MPI_Iallreduce": (2, 0.02),
 }
 REASONS = {
     "collective operations": 2 * (3 + 5), "no bytes or no peer": 2,
@@ -30,6 +31,7 @@ found = {name: (entry["calls"], entry["bytes"] / 800) for name, entry in summary
 reasons = {name: entry["calls"] for name, entry in summary["reasons"].items()}
 if not summary["mpi"].startswith(("Open MPI v4", "Open MPI v5")):  # both of MPI 3.1
     REASONS["MPI_Isendrecv and MPI_Isendrecv_replace"] = 4
+    EXPECTED.update({"MPI_Bcast": (8, 8), "MPI_Bcast_init": (2, 2)})
 if reasons != ({} if disabled else REASONS):
     sys.exit(f"reasons: {reasons}")
 if summary["disabled"] != disabled:
