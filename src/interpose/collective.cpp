@@ -1,14 +1,13 @@
 #include "interpose/collective.hpp"
 
+#include <algorithm>
+
 #include "exchange/collective/members.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/types.hpp"
 
 namespace strake::interpose {
-namespace {
-
-/// How many blocks a buffer has. 0: not known.
 std::int64_t count_blocks(Blocks blocks, MPI_Comm comm) {
   int count = 1;
   switch (blocks) {
@@ -31,35 +30,10 @@ std::int64_t count_blocks(Blocks blocks, MPI_Comm comm) {
   return std::ssize(members->neighbours()->destinations);
 }
 
-}  // namespace
-
-std::int64_t bytes_asked(const CollectiveShape& shape, std::span<const Argument> arguments) {
-  const auto at = [&](std::int8_t place) -> const Argument& {
-    return arguments[static_cast<std::size_t>(place)];
-  };
-  const bool sends = shape.sent.address != kNone && shape.sent.used_by != UsedBy::Root;
-  const BufferShape& asked = sends ? shape.sent : shape.received;
-  const bool in_place = at(asked.address).as<const void*>() == MPI_IN_PLACE;
-  if (in_place && !sends) return 0;  // a root's own block
-  if (shape.root != kNone) {
-    const std::int64_t root = at(shape.root).number();
-    if (root == MPI_ROOT || root == MPI_PROC_NULL) return 0;
-  }
-  const BufferShape& told = in_place ? shape.received : asked;
-  const Argument& counts = at(told.count);
-  if (counts.is_array() && asked.blocks == Blocks::One) return 0;  // in place
-  const auto size = [&](std::int64_t i) {
-    const MPI_Datatype type = told.types_of_blocks ? at(told.type).as<const MPI_Datatype*>()[i]
-                                                   : at(told.type).as<MPI_Datatype>();
-    const mpi::TypeRecord* const record = mpi::find_type(type);
-    return record != nullptr ? record->size_bytes() : 0;
-  };
-  const std::int64_t blocks = count_blocks(asked.blocks, at(shape.comm).as<MPI_Comm>());
-  if (!counts.is_array()) return blocks * counts.number() * size(0);
-  std::int64_t bytes = 0;
-  for (std::int64_t i = 0; i < blocks; ++i)
-    if (const std::int64_t count = counts.number(i); count > 0) bytes += count * size(i);
-  return bytes;
+std::int64_t look_up_size(MPI_Datatype type) {
+  const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_relaxed);
+  t_last_size = {type, generation, std::max<std::int64_t>(mpi::known_size(type), 0)};
+  return t_last_size.bytes;
 }
 
 OwnedPending entry_of(std::unique_ptr<Staged> staged, MPI_Request* request) {

@@ -8,14 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "interpose/boundary.hpp"
 #include "interpose/passed.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/staging.hpp"
+#include "mpi/types.hpp"
 
 namespace strake::interpose {
 
@@ -45,10 +46,69 @@ MPI_Comm comm_of(const Arguments& arguments) {
   }
 }
 
+/// How many blocks a buffer has. 0: not known.
+[[nodiscard]] std::int64_t count_blocks(Blocks blocks, MPI_Comm comm);
+
+/// The datatype whose size this thread asked for last.
+struct LastSize {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::uint64_t generation = 0;
+  std::int64_t bytes = 0;
+};
+inline thread_local LastSize t_last_size;
+/// The general case of element_size().
+[[nodiscard]] std::int64_t look_up_size(MPI_Datatype type);
+/// [bytes] 0 where `type` is none.
+inline std::int64_t element_size(MPI_Datatype type) {
+  const LastSize& last = t_last_size;
+  const bool same = last.type == type &&
+                    last.generation == mpi::g_type_generation.load(std::memory_order_relaxed);
+  return same ? last.bytes : look_up_size(type);
+}
+
+/// [bytes] Of all blocks of a buffer. 0 where that is not known.
+template <BufferShape buffer, Blocks blocks, typename Arguments>
+std::int64_t bytes_of_blocks(const Arguments& arguments, MPI_Comm comm) {
+  const auto counts = std::get<buffer.count>(arguments);
+  const auto type = std::get<buffer.type>(arguments);
+  if constexpr (!std::is_pointer_v<std::remove_cvref_t<decltype(counts)>>) {
+    const std::int64_t all = blocks == Blocks::One ? 1 : count_blocks(blocks, comm);
+    return all * static_cast<std::int64_t>(counts) * element_size(type);
+  } else {
+    std::int64_t bytes = 0;
+    // An array for one block: in place, where each rank has one of all blocks.
+    const std::int64_t all = blocks == Blocks::One ? 0 : count_blocks(blocks, comm);
+    for (std::int64_t i = 0; i < all; ++i) {
+      if (counts[i] <= 0) continue;
+      if constexpr (buffer.types_of_blocks) {
+        bytes += static_cast<std::int64_t>(counts[i]) * element_size(type[i]);
+      } else {
+        bytes += static_cast<std::int64_t>(counts[i]) * element_size(type);
+      }
+    }
+    return bytes;
+  }
+}
+
 /// [bytes] What this rank is to send by a call with these arguments; where a root alone sends, what
 /// it is to receive. 0 where that is not known.
-[[nodiscard]] std::int64_t bytes_asked(const CollectiveShape& shape,
-                                       std::span<const Argument> arguments);
+template <const CollectiveShape& shape, typename Arguments>
+std::int64_t bytes_asked(const Arguments& arguments) {
+  constexpr bool kSends = shape.sent.address != kNone && shape.sent.used_by != UsedBy::Root;
+  constexpr BufferShape kAsked = kSends ? shape.sent : shape.received;
+  if constexpr (shape.root != kNone) {
+    const int root = std::get<shape.root>(arguments);
+    if (root == MPI_ROOT || root == MPI_PROC_NULL) return 0;
+  }
+  const MPI_Comm comm = comm_of<shape>(arguments);
+  if (std::get<kAsked.address>(arguments) != MPI_IN_PLACE)
+    return bytes_of_blocks<kAsked, kAsked.blocks>(arguments, comm);
+  if constexpr (kSends) {
+    return bytes_of_blocks<shape.received, kAsked.blocks>(arguments, comm);
+  } else {
+    return 0;  // a root's own block
+  }
+}
 
 /// A call that is passed on for that reason.
 template <const CollectiveShape& shape, Kind kind, typename Real, typename... Args>
@@ -57,8 +117,7 @@ int pass_collective(Reason reason, Function function, Real real, Args... args) {
     return pass<kind>(real, args...);
   } else {
     const auto count = [&] {
-      record({function, Transport::Library, reason,
-              bytes_asked(shape, std::array{Argument(args)...})});
+      record({function, Transport::Library, reason, bytes_asked<shape>(std::tie(args...))});
     };
     return pass_counted<kind>(count, real, args...);
   }

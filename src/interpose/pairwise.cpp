@@ -56,13 +56,6 @@ std::int64_t extent_of(MPI_Datatype type) {
   return extent;
 }
 
-std::uint64_t bytes_of(MPI_Datatype type) {
-  MPI_Count size = 0;
-  const bool known =
-      type != MPI_DATATYPE_NULL && real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS;
-  return known && size > 0 ? static_cast<std::uint64_t>(size) : 0;
-}
-
 /// The extent of a datatype. The library is asked at the first use, as the handle may be none
 /// (MPI_IN_PLACE).
 class Extent {
@@ -341,7 +334,7 @@ int alltoall(Function function, Real real, const void* sent, Count send_count,
   // All ranks give the same number of bytes for each pair.
   const auto kind = [&] {
     const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(receive_count, 0)) *
-                       bytes_of(receive_type);
+                       static_cast<std::uint64_t>(element_size(receive_type));
     return kind_of(Family::Alltoall, static_cast<unsigned>(std::bit_width(bytes)));
   };
   return of_all(function, kind, Way::Library, ends, leave, sent,
