@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -61,19 +62,23 @@ class Trial {
   /// Calls that go one way, one after the other. Programs whose calls have a period of 2, 3 or 4
   /// have each of them timed.
   static constexpr unsigned kBlock = 5;
-  static constexpr unsigned kUntil = 4096;  ///< calls between trials
+  /// Calls between trials: few at first, as a job's first calls touch new memory, ever more later.
+  static constexpr unsigned kSoon = 128;
+  static constexpr unsigned kMost = 4096;
   /// Each way has two blocks.
   [[nodiscard]] unsigned length() const noexcept { return kWarm + 2 * ways_ * kBlock; }
   /// The next trial begins in time.
   void count() noexcept {
-    if (!tries_ || ++calls_ < kUntil) return;
+    if (!tries_ || ++calls_ < until_) return;
     trying_ = true;
     calls_ = kWarm;
+    until_ = std::min(4 * until_, kMost);
   }
 
   Way way_;
   bool tries_;
   bool trying_;
+  unsigned until_ = kSoon;
   unsigned ways_;  ///< how many of the enum's are tried
   WayTimes others_;
   unsigned calls_ = 0;  ///< of this trial, or since the last one
