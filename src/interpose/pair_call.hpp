@@ -43,20 +43,22 @@ class PairCall final : public mpi::Companion {
   /// A kind of call, by which calls are told apart.
   struct Kind {
     Function function;
-    std::uint32_t tried = 0;   ///< by which trials know it
-    bool sends_empty = false;  ///< whether messages without bytes are sent
+    std::uint32_t tried = 0;  ///< by which trials know it
+    /// Of neighbours: messages without bytes are sent, and some go in bundles.
+    bool neighbours = false;
+    exchange::Way way = exchange::Way::Pairs;
   };
   /// \param number  as of exchange::PairMessages
-  PairCall(const Kind& kind, MPI_Comm comm, const exchange::Members& members, std::int32_t number)
-      : messages(members, number), kind_(kind), comm_(comm) {}
+  PairCall(const Kind& kind, MPI_Comm comm, exchange::Members& members, std::int32_t number)
+      : messages(members, number, bundling_of(kind)), kind_(kind), comm_(comm) {}
 
   /// A call with the blocks of this one may use it again, in host memory, once it is not running.
-  [[nodiscard]] bool may_serve(Function function) const noexcept {
-    return function == kind_.function && !running_ && !failed_ &&
+  [[nodiscard]] bool may_serve(const Kind& kind) const noexcept {
+    return kind.function == kind_.function && kind.way == kind_.way && !running_ && !failed_ &&
            generation_ == mpi::g_type_generation.load();
   }
   /// The memory that it takes, at most. [bytes]
-  [[nodiscard]] std::int64_t size_bytes() const noexcept;
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return messages.size_bytes(); }
   /// Whether the blocks that are looked at, in the order in which they were added, are those of
   /// this call.
   class Same {
@@ -100,8 +102,12 @@ class PairCall final : public mpi::Companion {
     Block block;
     bool operator==(const Added&) const = default;
   };
+  static exchange::Bundling bundling_of(const Kind& kind) noexcept {
+    if (kind.way == exchange::Way::Relayed) return exchange::Bundling::Relays;
+    return kind.neighbours ? exchange::Bundling::Pairs : exchange::Bundling::None;
+  }
   void add_empty(exchange::Direction direction, int rank, std::uint32_t edge) {
-    if (kind_.sends_empty) messages.add(direction, rank, edge, {});
+    if (kind_.neighbours) messages.add(direction, rank, edge, {});
   }
   void count() const noexcept;
   void pack(SetAside& aside);

@@ -138,20 +138,22 @@ struct MadeCall {
 
 /// The call of the messages that `describe(call)` adds; one that was made before, if there is one.
 template <typename Describe>
-MadeCall call_of(const PairKind& kind, MPI_Comm comm, const Describe& describe) {
+MadeCall call_of(const PairKind& kind, Way way, MPI_Comm comm, const Describe& describe) {
   constexpr std::size_t kMostKept = 4;
   constexpr std::int64_t kMostBytes = 64 << 20;
   auto& kept = kind.members.kept;
+  PairCall::Kind made = kind.call;
+  if (way == Way::Relayed) made.way = way;
   // Memory that was a device's may be another one's now.
   const bool keeps = no_object_since() || device_backend() == nullptr;
   if (keeps) {
     for (const std::shared_ptr<mpi::Companion>& one : kept) {
       auto call = std::static_pointer_cast<PairCall>(one);
       PairCall::Same same(*call);
-      if (call->may_serve(kind.call.function) && describe(same) && same.all()) return {call, true};
+      if (call->may_serve(made) && describe(same) && same.all()) return {call, true};
     }
   }
-  auto call = std::make_shared<PairCall>(kind.call, comm, kind.members, kind.members.number());
+  auto call = std::make_shared<PairCall>(made, comm, kind.members, kind.members.number());
   if (!describe(*call)) return {};
   if (!keeps || call->size_bytes() > kMostBytes) return {call, false};
   if (kept.size() == kMostKept) kept.erase(kept.begin());
@@ -223,7 +225,7 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
         way = kind.trial.next();
         timed = kind.trial.times();
       }
-      made = call_of(kind, comm, describe);
+      made = call_of(kind, way, comm, describe);
       return MPI_SUCCESS;
     });
     if (code != MPI_SUCCESS) return code;
@@ -232,9 +234,9 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
       const auto pairs = [&] {
         return sending(comm, leave, [&] { return run(*made.call, number); });
       };
-      if (!timed) return way == Way::Pairs ? pairs() : leave();
+      if (!timed) return way != Way::Library ? pairs() : leave();
       const auto begin = std::chrono::steady_clock::now();
-      const int ended = way == Way::Pairs ? pairs() : leave();
+      const int ended = way != Way::Library ? pairs() : leave();
       const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
       (made.again ? made.call->times : kind.trial.others()).add(way, taken.count());
       return ended;

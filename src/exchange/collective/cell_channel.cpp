@@ -4,39 +4,28 @@
 #include <cstring>
 
 #include "exchange/collective/members.hpp"
-#include "exchange/transport/queues.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "state/process_state.hpp"
 #include "strake/error.hpp"
-#include "strake/memory.hpp"
 
 namespace strake::exchange {
 namespace {
 
-using machine::Direction;
 using shared::Cell;
 
-/// Cells that are on their way by MPI, and the tag of the next message that a cell tells of.
+/// Cells that are on their way by MPI.
 struct Spilled {
   struct One {
     Cell cell;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   std::list<One> sent;
-  std::int32_t messages = 0;
 };
 Spilled& spilled() { return ProcessState::part<Spilled>(); }
 
 /// The tag of cells.
 std::int32_t cell_tag() noexcept { return mpi::first_single_tag(); }
-
-/// A tag that no other message to the same rank has while it is on its way.
-std::int32_t next_single_tag() noexcept {
-  std::int32_t& messages = spilled().messages;
-  messages = (messages + 1) % (mpi::first_single_tag() - 1);
-  return mpi::first_single_tag() + 1 + messages;
-}
 
 }  // namespace
 
@@ -72,9 +61,8 @@ std::optional<Cell> take_cell(std::int32_t rank, const shared::CellName& name) {
 }
 
 void CellChannel::post(const Parcel& parcel) {
-  parcel_ = parcel;
-  by_mpi_.reset();
-  if (direction_ == Direction::Receive) return;
+  begin(parcel);
+  if (!sends()) return;
   Cell cell;
   cell.name = name_;
   cell.bytes = bytes_;
@@ -84,44 +72,34 @@ void CellChannel::post(const Parcel& parcel) {
   } else {
     cell.way = Cell::Way::Message;
     cell.tag = next_single_tag();
-    by_mpi_.emplace(mpi::Peer{rank_, cell.tag, mpi::own_world()}, mpi::real_mpi().MPI_Isend);
-    by_mpi_->post(parcel);
+    go_by_mpi(cell.tag);
   }
-  post_cell(rank_, cell);
+  post_cell(rank(), cell);
 }
 
 std::optional<Arrival> CellChannel::poll() {
-  if (by_mpi_) return by_mpi_->poll();
-  if (direction_ == Direction::Send) return Arrival{};
-  const std::optional<Cell> cell = take_cell(rank_, name_);
+  if (goes_by_mpi()) return poll_mpi();
+  if (sends()) return Arrival{};
+  const std::optional<Cell> cell = take_cell(rank(), name_);
   return cell ? arrived(*cell) : std::nullopt;
 }
 
 std::optional<Arrival> CellChannel::arrived(const Cell& cell) {
   if (cell.way == Cell::Way::Message) {
-    by_mpi_.emplace(mpi::Peer{rank_, cell.tag, mpi::own_world()});
-    by_mpi_->post(parcel_);
-    return by_mpi_->poll();
+    go_by_mpi(cell.tag);
+    return poll_mpi();
   }
+  if (cell.way == Cell::Way::Inside)
+    return take_inside(cell.inside.data(),
+                       std::clamp<std::int64_t>(cell.bytes, 0, Cell::kMostInside));
   Arrival arrival;
-  if (cell.way == Cell::Way::Segment) {
-    arrival.delivery = shared::ShmEndpoint::get()->peer_segments().open(
-        reinterpret_cast<const std::byte*>(&cell.header), rank_);
-    if (!arrival.delivery) throw Error("a cell names a message that is not there");
-    arrival.bytes = arrival.delivery->bytes();
-  } else {
-    arrival.bytes = std::clamp<std::int64_t>(cell.bytes, 0, Cell::kMostInside);
-  }
-  if (arrival.bytes > parcel_.bytes) {
-    if (arrival.delivery) arrival.delivery->done();
+  arrival.delivery = shared::ShmEndpoint::get()->peer_segments().open(
+      reinterpret_cast<const std::byte*>(&cell.header), rank());
+  if (!arrival.delivery) throw Error("a cell names a message that is not there");
+  arrival.bytes = arrival.delivery->bytes();
+  if (arrival.bytes > parcel().bytes) {
+    arrival.delivery->done();
     throw MessageFailed(MPI_ERR_TRUNCATE, true);
-  }
-  if (arrival.delivery || arrival.bytes == 0) return arrival;
-  if (parcel_.memory == MemoryKind::Device) {
-    const BorrowedQueues queues(classify(parcel_.data).device, QueueOrder::Own);
-    queues.copies().wait(queues.copies().copy(parcel_.data, cell.inside.data(), arrival.bytes));
-  } else {
-    std::memcpy(parcel_.data, cell.inside.data(), static_cast<std::size_t>(arrival.bytes));
   }
   return arrival;
 }

@@ -24,7 +24,8 @@ std::int64_t median(std::vector<std::int64_t> times) {
 void Trial::decide(MPI_Comm comm, const std::vector<const WayTimes*>& mine) {
   std::array<std::int64_t, 2> own{};
   const auto add = [&](const WayTimes& times) {
-    const auto& [library, pairs] = times.of;
+    const auto& [library, pairs, relayed] = times.of;
+    (void)relayed;
     if (library.empty() || pairs.empty()) return;
     const auto calls = std::ssize(library) + std::ssize(pairs);
     own[0] += calls * median(library);

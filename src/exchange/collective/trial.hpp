@@ -11,11 +11,11 @@
 
 namespace strake::exchange {
 
-enum class Way : std::uint8_t { Library, Pairs };
+enum class Way : std::uint8_t { Library, Pairs, Relayed };
 
 /// The times of calls that were alike. [ns]
 struct WayTimes {
-  std::vector<std::int64_t> of[2];  ///< by Way
+  std::vector<std::int64_t> of[3];  ///< by Way
 
   void add(Way way, std::int64_t ns) { of[static_cast<int>(way)].push_back(ns); }
 };
@@ -28,7 +28,7 @@ class Trial {
   /// Whether the next call, blocking or not, is left to the MPI library, as was decided. Counts a
   /// blocking one. ~2 ns.
   [[nodiscard]] bool leaves(bool blocking) noexcept {
-    if (way_ == Way::Pairs || (blocking && trying_)) return false;
+    if (way_ != Way::Library || (blocking && trying_)) return false;
     if (blocking) count();
     return !(blocking && trying_);
   }
