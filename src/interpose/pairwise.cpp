@@ -284,7 +284,7 @@ int of_neighbours(Function function, Family family, Neighbourhood matched, const
   if (neighbours == nullptr) return leave();
   const mpi::Matching matching = mpi::matching(matched, Tail::kForm, neighbours->cartesian);
   const std::uint32_t tried = kind_of(family);
-  Trial& trial = members->trial(tried, Way::Pairs);
+  Trial& trial = members->trial(tried, Way::Pairs, true);
   if (matching == mpi::Matching::Unknown || trial.leaves(Tail::kForm == CallForm::Blocking))
     return leave();
   return carry_out({*members, trial, {function, tried, true}}, tail, leave, [&](auto& call) {
@@ -307,7 +307,7 @@ int of_all(Function function, const Kind& kind, Way first, const Tail& tail, con
   if (members == nullptr || (kForm == CallForm::Nonblocking && !members->all_connected()))
     return leave();
   const std::uint32_t tried = kind();
-  Trial& trial = members->trial(tried, first);
+  Trial& trial = members->trial(tried, first, false);
   if (trial.leaves(kForm == CallForm::Blocking)) return leave();
   return carry_out({*members, trial, {function, tried, false}}, tail, leave, [&](auto& call) {
     if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());

@@ -60,9 +60,9 @@ void Members::meet_neighbours(MPI_Comm comm) {
   if (number != 0) relaying_.emplace(number, *std::move(plan));
 }
 
-Trial& Members::begin_trial(std::uint32_t kind, Way first) {
+Trial& Members::begin_trial(std::uint32_t kind, Way first, bool neighbours) {
   const mpi::Wishes& wishes = mpi::common_wishes();
-  const Way forced = wishes.relayed && relaying_ ? Way::Relayed : Way::Pairs;
+  const Way forced = wishes.relayed && neighbours && relaying_ ? Way::Relayed : Way::Pairs;
   const Way way = wishes.forced ? forced : first;
   return trials_.try_emplace(kind, way, !wishes.forced && !wishes.untried).first->second;
 }

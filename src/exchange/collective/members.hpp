@@ -80,10 +80,11 @@ class Members final : public mpi::Companion {
   /// Those at work (relays.hpp); null until then.
   std::unique_ptr<mpi::Companion> relays;
 
-  /// Which way calls of that kind take; `first`: while nothing was measured.
-  [[nodiscard]] Trial& trial(std::uint32_t kind, Way first) {
+  /// Which way calls of that kind take; `first`: while nothing was measured. `neighbours`: they are
+  /// calls of neighbours, which may go by relays.
+  [[nodiscard]] Trial& trial(std::uint32_t kind, Way first, bool neighbours) {
     const auto known = trials_.find(kind);
-    return known != trials_.end() ? known->second : begin_trial(kind, first);
+    return known != trials_.end() ? known->second : begin_trial(kind, first, neighbours);
   }
   /// Calls that were made, for the next ones that are like them.
   std::vector<std::shared_ptr<mpi::Companion>> kept;
@@ -95,7 +96,7 @@ class Members final : public mpi::Companion {
   std::vector<bool> near_;
   std::uint32_t calls_ = 0;
   bool all_connected_ = false;
-  Trial& begin_trial(std::uint32_t kind, Way first);
+  Trial& begin_trial(std::uint32_t kind, Way first, bool neighbours);
   static int count(const std::map<int, int>& edges, int rank) noexcept {
     const auto found = edges.find(rank);
     return found != edges.end() ? found->second : 0;
