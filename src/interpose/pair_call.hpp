@@ -43,19 +43,18 @@ class PairCall final : public mpi::Companion {
   /// A kind of call, by which calls are told apart.
   struct Kind {
     Function function;
-    std::uint32_t tried = 0;  ///< by which trials know it
-    /// Of neighbours: messages without bytes are sent, and some go in bundles.
-    bool neighbours = false;
-    exchange::Way way = exchange::Way::Pairs;
+    std::uint32_t tried = 0;   ///< by which trials know it
+    bool sends_empty = false;  ///< whether messages without bytes are sent: of neighbours
+    exchange::Bundling bundling = exchange::Bundling::None;
   };
   /// \param number  as of exchange::PairMessages
   PairCall(const Kind& kind, MPI_Comm comm, exchange::Members& members, std::int32_t number)
-      : messages(members, number, bundling_of(kind)), kind_(kind), comm_(comm) {}
+      : messages(members, number, kind.bundling), kind_(kind), comm_(comm) {}
 
   /// A call with the blocks of this one may use it again, in host memory, once it is not running.
   [[nodiscard]] bool may_serve(const Kind& kind) const noexcept {
-    return kind.function == kind_.function && kind.way == kind_.way && !running_ && !failed_ &&
-           generation_ == mpi::g_type_generation.load();
+    return kind.function == kind_.function && kind.bundling == kind_.bundling && !running_ &&
+           !failed_ && generation_ == mpi::g_type_generation.load();
   }
   /// The memory that it takes, at most. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return messages.size_bytes(); }
@@ -102,12 +101,8 @@ class PairCall final : public mpi::Companion {
     Block block;
     bool operator==(const Added&) const = default;
   };
-  static exchange::Bundling bundling_of(const Kind& kind) noexcept {
-    if (kind.way == exchange::Way::Relayed) return exchange::Bundling::Relays;
-    return kind.neighbours ? exchange::Bundling::Pairs : exchange::Bundling::None;
-  }
   void add_empty(exchange::Direction direction, int rank, std::uint32_t edge) {
-    if (kind_.neighbours) messages.add(direction, rank, edge, {});
+    if (kind_.sends_empty) messages.add(direction, rank, edge, {});
   }
   void count() const noexcept;
   void pack(SetAside& aside);

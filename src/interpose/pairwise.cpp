@@ -23,6 +23,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::Backoff;
+using exchange::Bundling;
 using exchange::Members;
 using exchange::Trial;
 using exchange::Way;
@@ -138,12 +139,12 @@ struct MadeCall {
 
 /// The call of the messages that `describe(call)` adds; one that was made before, if there is one.
 template <typename Describe>
-MadeCall call_of(const PairKind& kind, Way way, MPI_Comm comm, const Describe& describe) {
+MadeCall call_of(const PairKind& kind, Bundling bundling, MPI_Comm comm, const Describe& describe) {
   constexpr std::size_t kMostKept = 4;
   constexpr std::int64_t kMostBytes = 64 << 20;
   auto& kept = kind.members.kept;
   PairCall::Kind made = kind.call;
-  if (way == Way::Relayed) made.way = way;
+  made.bundling = bundling;
   // Memory that was a device's may be another one's now.
   const bool keeps = no_object_since() || device_backend() == nullptr;
   if (keeps) {
@@ -225,7 +226,10 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
         way = kind.trial.next();
         timed = kind.trial.times();
       }
-      made = call_of(kind, way, comm, describe);
+      // A rank that has left a nonblocking call may read no bundle before others wait for that.
+      const bool bundled = kind.call.sends_empty && kForm == CallForm::Blocking;
+      const Bundling bundling = way == Way::Relayed ? Bundling::Relays : Bundling::Pairs;
+      made = call_of(kind, bundled ? bundling : Bundling::None, comm, describe);
       return MPI_SUCCESS;
     });
     if (code != MPI_SUCCESS) return code;

@@ -18,11 +18,13 @@
 
 namespace strake::exchange {
 
-/// Which messages of a call go together. All ranks say the same.
+/// Which messages of a call go together: of a blocking one of neighbours alone. A bundle may name a
+/// message that MPI sends only once its receiver has asked for it; and a receiver that is in
+/// another call of MPI's meanwhile reads no bundle. All ranks say the same.
 enum class Bundling : std::uint8_t {
   None,
-  Pairs,   ///< of a call of neighbours: those between two ranks that are not near
-  Relays,  ///< those, too, that relays carry; of a blocking call
+  Pairs,   ///< those between two ranks that are not near
+  Relays,  ///< those, too, that relays carry
 };
 
 /// One thread at a time.
