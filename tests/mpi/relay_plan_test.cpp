@@ -76,7 +76,9 @@ TEST(Bundle, holds_blocks_and_names_of_messages_in_its_room) {
   std::vector<BundleEntry> entries;
   joined.for_each([&](const BundleEntry& entry, const std::byte* inside) {
     entries.push_back(entry);
-    if (entry.tag == BundleEntry::kInside) EXPECT_EQ(inside[4], std::byte{7});
+    if (entry.tag == BundleEntry::kInside) {
+      EXPECT_EQ(inside[4], std::byte{7});
+    }
   });
   ASSERT_EQ(entries.size(), 4U);
   EXPECT_EQ(entries[1].tag, 99);
