@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "exchange/collective/cell_channel.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/requests.hpp"
@@ -11,6 +12,7 @@
 #include "interpose/times.hpp"
 #include "job/first.hpp"
 #include "job/report.hpp"
+#include "mpi/communicators.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/world.hpp"
 #include "settings/complaints.hpp"
@@ -30,6 +32,8 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   Requests::get().shut_down();
   end_sharing();
   summarise();
+  mpi::drop_companions();
+  exchange::complete_copies();
   mpi::close_own_world();
   return MPI_SUCCESS;
 }

@@ -20,13 +20,6 @@
 namespace strake::interpose {
 namespace {
 
-/// So many bytes side by side in host memory.
-exchange::Typed bytes_at(std::byte* address, std::int64_t bytes) {
-  if (bytes == 0) return {};
-  mpi::TypeRecord* const record = mpi::find_type(MPI_BYTE);
-  return {record->elements(bytes), address, {MemoryKind::Host, -1}, false};
-}
-
 /// [bytes] As the MPI library packs them, as many as it sends.
 std::int64_t size_of(const Block& block) {
   MPI_Count size = 0;
@@ -80,7 +73,8 @@ bool PairCall::add(exchange::Direction direction, int rank, std::uint32_t edge, 
   if (!decoded && (block.count > kMostPacked || size_of(block) > kMostPacked))
     throw Unsupported("a datatype that can't be decoded, in a collective call of 2 GiB or more");
   SetAside& aside = aside_.emplace_back(direction, block, std::move(found.typed));
-  messages.add(direction, rank, edge, bytes_at(aside.packed.data(), std::ssize(aside.packed)));
+  messages.add(direction, rank, edge,
+               exchange::host_bytes(aside.packed.data(), std::ssize(aside.packed)));
   return true;
 }
 
@@ -118,12 +112,6 @@ void PairCall::unpack(const SetAside& aside) {
                             aside.block.address, static_cast<int>(aside.block.count),
                             aside.block.type, mpi::own_world()),
       "MPI_Unpack");
-}
-
-std::int64_t PairCall::size_bytes() const noexcept {
-  std::int64_t bytes = 0;
-  for (const exchange::PairMessage& message : messages.all()) bytes += message.bytes();
-  return bytes;
 }
 
 /// Once for each transport that carried some of the call's bytes.

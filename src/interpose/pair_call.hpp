@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <vector>
 
 #include "exchange/collective/pair_messages.hpp"
@@ -44,19 +45,23 @@ class PairCall final : public mpi::Companion {
   struct Kind {
     Function function;
     std::uint32_t tried = 0;   ///< by which trials know it
-    bool sends_empty = false;  ///< whether messages without bytes are sent
+    bool sends_empty = false;  ///< whether messages without bytes are sent: of neighbours
+    exchange::Bundling bundling = exchange::Bundling::None;
   };
   /// \param number  as of exchange::PairMessages
-  PairCall(const Kind& kind, MPI_Comm comm, const exchange::Members& members, std::int32_t number)
-      : messages(members, number), kind_(kind), comm_(comm) {}
+  PairCall(const Kind& kind, MPI_Comm comm, exchange::Members& members, std::int32_t number)
+      : messages(members, number, kind.bundling), kind_(kind), comm_(comm) {}
 
   /// A call with the blocks of this one may use it again, in host memory, once it is not running.
-  [[nodiscard]] bool may_serve(Function function) const noexcept {
-    return function == kind_.function && !running_ && !failed_ &&
-           generation_ == mpi::g_type_generation.load();
+  [[nodiscard]] bool may_serve(const Kind& kind) const noexcept {
+    return is_like(kind) && kind.bundling == kind_.bundling && !running_ && !failed_;
+  }
+  /// Whether it is of that function, and its datatypes are still there.
+  [[nodiscard]] bool is_like(const Kind& kind) const noexcept {
+    return kind.function == kind_.function && generation_ == mpi::g_type_generation.load();
   }
   /// The memory that it takes, at most. [bytes]
-  [[nodiscard]] std::int64_t size_bytes() const noexcept;
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return messages.size_bytes(); }
   /// Whether the blocks that are looked at, in the order in which they were added, are those of
   /// this call.
   class Same {
@@ -88,7 +93,8 @@ class PairCall final : public mpi::Companion {
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
   exchange::PairMessages messages;
-  exchange::WayTimes times;  ///< of blocking calls like this one, while both ways are tried
+  /// Times of blocking calls with these blocks, whatever their bundling, while ways are tried.
+  std::shared_ptr<exchange::WayTimes> times = std::make_shared<exchange::WayTimes>();
   [[nodiscard]] const Kind& kind() const noexcept { return kind_; }
 
  private:

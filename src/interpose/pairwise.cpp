@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "interpose/collective_operation.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/pair_call.hpp"
+#include "interpose/quiet_world.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/neighbours.hpp"
 #include "mpi/own_world.hpp"
@@ -23,6 +25,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::Backoff;
+using exchange::Bundling;
 using exchange::Members;
 using exchange::Trial;
 using exchange::Way;
@@ -98,8 +101,11 @@ auto in_types(const void* buffer, const Count* counts, const Place* places,
 /// \}
 
 int run(PairCall& call, std::uint32_t number) {
-  call.start(number);
-  for (Backoff backoff; !call.messages.step(); backoff.pause()) Requests::get().progress(nullptr);
+  {
+    const QuietWorld quiet;
+    call.start(number);
+    for (Backoff backoff; !call.messages.step(); backoff.pause()) Requests::get().progress(nullptr);
+  }
   const int error = call.finish();
   return error == MPI_SUCCESS ? MPI_SUCCESS : raise(call.comm(), error);
 }
@@ -131,21 +137,27 @@ struct MadeCall {
 
 /// The call of the messages that `describe(call)` adds; one that was made before, if there is one.
 template <typename Describe>
-MadeCall call_of(const PairKind& kind, MPI_Comm comm, const Describe& describe) {
-  constexpr std::size_t kMostKept = 4;
+MadeCall call_of(const PairKind& kind, Bundling bundling, MPI_Comm comm, const Describe& describe) {
+  constexpr std::size_t kMostKept = 8;  // four calls, with and without relays
   constexpr std::int64_t kMostBytes = 64 << 20;
   auto& kept = kind.members.kept;
+  PairCall::Kind made = kind.call;
+  made.bundling = bundling;
   // Memory that was a device's may be another one's now.
   const bool keeps = no_object_since() || device_backend() == nullptr;
+  std::shared_ptr<PairCall> other;  // the one with these blocks that goes another way
   if (keeps) {
     for (const std::shared_ptr<mpi::Companion>& one : kept) {
       auto call = std::static_pointer_cast<PairCall>(one);
       PairCall::Same same(*call);
-      if (call->may_serve(kind.call.function) && describe(same) && same.all()) return {call, true};
+      if (!call->is_like(made) || !describe(same) || !same.all()) continue;
+      if (call->may_serve(made)) return {call, true};
+      other = call;
     }
   }
-  auto call = std::make_shared<PairCall>(kind.call, comm, kind.members, kind.members.number());
+  auto call = std::make_shared<PairCall>(made, comm, kind.members, kind.members.number());
   if (!describe(*call)) return {};
+  if (other != nullptr) call->times = other->times;
   if (!keeps || call->size_bytes() > kMostBytes) return {call, false};
   if (kept.size() == kMostKept) kept.erase(kept.begin());
   kept.push_back(call);
@@ -155,16 +167,13 @@ MadeCall call_of(const PairKind& kind, MPI_Comm comm, const Describe& describe) 
 /// All ranks decide which way calls of a kind go, if this call is the one for that.
 void decide_if_due(const PairKind& kind, MPI_Comm comm) {
   if (!kind.trial.decides()) return;
-  std::vector<const exchange::WayTimes*> times;
-  std::vector<PairCall*> tried;
+  std::set<exchange::WayTimes*> tried;
   for (const auto& kept : kind.members.kept) {
-    auto& call = static_cast<PairCall&>(*kept);
-    if (call.kind().tried != kind.call.tried) continue;
-    tried.push_back(&call);
-    times.push_back(&call.times);
+    const auto& call = static_cast<PairCall&>(*kept);
+    if (call.kind().tried == kind.call.tried) tried.insert(call.times.get());
   }
-  kind.trial.decide(comm, times);
-  for (PairCall* const call : tried) call->times = {};
+  kind.trial.decide(comm, {tried.begin(), tried.end()});
+  for (exchange::WayTimes* const times : tried) *times = {};
 }
 
 /// A persistent call has a number of its own: ranks may start several in different orders.
@@ -216,7 +225,10 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
         way = kind.trial.next();
         timed = kind.trial.times();
       }
-      made = call_of(kind, comm, describe);
+      // A rank that has left a nonblocking call may read no bundle before others wait for that.
+      const bool bundled = kind.call.sends_empty && kForm == CallForm::Blocking;
+      const Bundling bundling = way == Way::Relayed ? Bundling::Relays : Bundling::Pairs;
+      made = call_of(kind, bundled ? bundling : Bundling::None, comm, describe);
       return MPI_SUCCESS;
     });
     if (code != MPI_SUCCESS) return code;
@@ -226,11 +238,11 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
       const auto pairs = [&] {
         return sending(comm, left, [&] { return run(*made.call, number); });
       };
-      if (!timed) return way == Way::Pairs ? pairs() : left();
+      if (!timed) return way != Way::Library ? pairs() : left();
       const auto begin = std::chrono::steady_clock::now();
-      const int ended = way == Way::Pairs ? pairs() : left();
+      const int ended = way != Way::Library ? pairs() : left();
       const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
-      (made.again ? made.call->times : kind.trial.others()).add(way, taken.count());
+      (made.again ? *made.call->times : kind.trial.others()).add(way, taken.count());
       return ended;
     } else {
       return sending(comm, left, [&] {
@@ -276,7 +288,7 @@ int of_neighbours(Function function, Family family, Neighbourhood matched, const
   if (neighbours == nullptr) return leave(Reason::NoAgreement);
   const mpi::Matching matching = mpi::matching(matched, Tail::kForm, neighbours->cartesian);
   const std::uint32_t tried = kind_of(family);
-  Trial& trial = members->trial(tried, Way::Pairs);
+  Trial& trial = members->trial(tried, Way::Pairs, true);
   if (matching == mpi::Matching::Unknown) return leave(Reason::NoAgreement);
   if (trial.leaves(Tail::kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
   return carry_out({*members, trial, {function, tried, true}}, tail, leave, [&](auto& call) {
@@ -299,7 +311,7 @@ int of_all(Function function, const Kind& kind, Way first, const Tail& tail, con
   if (members == nullptr || (kForm == CallForm::Nonblocking && !members->all_connected()))
     return leave(Reason::NoAgreement);
   const std::uint32_t tried = kind();
-  Trial& trial = members->trial(tried, first);
+  Trial& trial = members->trial(tried, first, false);
   if (trial.leaves(kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
   return carry_out({*members, trial, {function, tried, false}}, tail, leave, [&](auto& call) {
     if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "exchange/choice/forced.hpp"
@@ -122,9 +123,13 @@ void begin_sharing(int rank, bool spawned) noexcept {
   if (!in_job) return;
   const exchange::Forced* const forced = exchange::forced();
   const bool library = forced != nullptr && forced->host_messages == machine::Transport::Library;
-  const bool off = !named || library || !settings::flag(settings::Id::collectives);
+  const std::string_view collectives = settings::text(settings::Id::collectives);
+  const bool relayed = collectives == "relays";
   const std::int32_t number =
-      mpi::open_own_world({off, forced != nullptr, !settings::flag(settings::Id::trials)});
+      mpi::open_own_world({.off = !named || library || collectives == "0",
+                           .forced = forced != nullptr || relayed || collectives == "pairs",
+                           .untried = !settings::flag(settings::Id::trials),
+                           .relayed = relayed});
   if (const mpi::CommunicatorPtr world = mpi::communicator(MPI_COMM_WORLD)) world->number = number;
 }
 

@@ -72,10 +72,10 @@ Reached reached_of(const Totals& totals) {
     const auto transport = static_cast<Transport>(m);
     if (transport != Transport::Library) add(reached.another_way, total(totals, transport));
   }
-  reached.left =
-      sum_of(totals, {Reason::LibraryIsFaster, Reason::NotDecodable, Reason::Forced,
-                      Reason::OutOfMemory, Reason::External, Reason::NoKernels, Reason::FewUses,
-                      Reason::BuiltInRule, Reason::Trials, Reason::CollectiveTrials});
+  reached.left = sum_of(
+      totals, {Reason::LibraryIsFaster, Reason::NotDecodable, Reason::Forced, Reason::OutOfMemory,
+               Reason::External, Reason::NoKernels, Reason::FewUses, Reason::BuiltInRule,
+               Reason::Trials, Reason::CollectiveTrials, Reason::NoAgreement});
   reached.contiguous = sum_of(totals, {Reason::Contiguous, Reason::GpuAware});
   return reached;
 }

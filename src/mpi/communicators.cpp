@@ -130,6 +130,11 @@ const CommunicatorPtr& look_up_communicator(MPI_Comm comm) noexcept {
   return last.found;
 }
 
+void drop_companions() noexcept {
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [handle, known] : registry().known) known->companion = nullptr;
+}
+
 CommunicatorPtr communicator_named(std::uint64_t name) {
   const std::lock_guard lock(registry().mutex);
   for (const auto& [handle, known] : registry().known) {

@@ -68,6 +68,8 @@ inline constinit std::atomic<std::uint64_t> g_communicator_changes{1};
                     last.changes == g_communicator_changes.load(std::memory_order_acquire);
   return same ? last.found : look_up_communicator(comm);
 }
+/// Before MPI ends: takes from all communicators what higher rooms keep for them.
+void drop_companions() noexcept;
 /// The one with that name; null where none is known, or it was freed. Cost: O(communicators).
 [[nodiscard]] CommunicatorPtr communicator_named(std::uint64_t name);
 

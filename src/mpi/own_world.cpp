@@ -30,16 +30,22 @@ int last_tag(MPI_Comm comm) noexcept {
 
 std::int32_t open_own_world(const Wishes& wishes) noexcept {
   const RealMpi& real = real_mpi();
-  const std::array<int, 3> mine = {wishes.off ? 1 : 0, wishes.forced ? 1 : 0,
-                                   wishes.untried ? 1 : 0};
-  std::array<int, 3> any = {1, 0, 0};
-  if (real.MPI_Allreduce(mine.data(), any.data(), 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD) !=
-          MPI_SUCCESS ||
+  const std::array<int, 4> mine = {wishes.off ? 1 : 0, wishes.forced ? 1 : 0,
+                                   wishes.untried ? 1 : 0, wishes.relayed ? 1 : 0};
+  std::array<int, 4> any = {1, 0, 0, 0};
+  if (real.MPI_Allreduce(mine.data(), any.data(), static_cast<int>(any.size()), MPI_INT, MPI_MAX,
+                         MPI_COMM_WORLD) != MPI_SUCCESS ||
       any[0] != 0)
     return 0;
   OwnWorld& made = own();
-  made.wishes = {false, any[1] != 0, any[2] != 0};
-  if (real.MPI_Comm_dup(MPI_COMM_WORLD, &made.comm) != MPI_SUCCESS) return 0;
+  made.wishes = {false, any[1] != 0, any[2] != 0, any[3] != 0};
+  // MPI_Comm_dup would take tags of nonblocking collectives on MPI_COMM_WORLD. Open MPI 4.1 has no
+  // others, and its MPI_Dist_graph_create hangs where the 24th of them is on its way.
+  MPI_Group all = MPI_GROUP_NULL;
+  if (real.MPI_Comm_group(MPI_COMM_WORLD, &all) != MPI_SUCCESS) return 0;
+  const int code = real.MPI_Comm_create_group(MPI_COMM_WORLD, all, 0, &made.comm);
+  real.MPI_Group_free(&all);
+  if (code != MPI_SUCCESS) return 0;
   real.MPI_Comm_set_errhandler(made.comm, MPI_ERRORS_RETURN);
   constexpr int kEnough = 1 << 28;
   made.first_single = std::min(last_tag(made.comm) / 2, kEnough);

@@ -15,6 +15,7 @@ struct Wishes {
   bool off = false;      ///< collective calls are the MPI library's
   bool forced = false;   ///< they are Strake's, whatever is faster
   bool untried = false;  ///< no call is timed
+  bool relayed = false;  ///< they are forced, and go by relays where there are any
 };
 /// In MPI_Init, of all ranks of MPI_COMM_WORLD: makes the communicator, unless some rank wants that
 /// `off`. Returns the number of MPI_COMM_WORLD; 0: it was not made.

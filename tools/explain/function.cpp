@@ -48,7 +48,8 @@ constexpr const char* kRefused =
     "it is passed on";
 
 std::string by_pairs() {
-  if (!settings::flag(settings::Id::collectives)) return "passed on, as STRAKE_COLLECTIVES=0 says";
+  if (settings::text(settings::Id::collectives) == "0")
+    return "passed on, as STRAKE_COLLECTIVES=0 says";
   return "a message for each pair of ranks, strided to strided and by shared memory within a node, "
          "or the MPI library's own call, as the first 28 calls of a communicator find to be "
          "faster. "
@@ -61,7 +62,7 @@ FunctionFate told(const Listed& listed) {
   const auto is = [&](std::string_view topic) { return listed.topic == topic; };
   if (is("pairwise")) {
     fate.host = by_pairs();
-    if (!settings::flag(settings::Id::collectives)) fate.device = kMirrors;
+    if (settings::text(settings::Id::collectives) == "0") fate.device = kMirrors;
   } else if (is("collectives")) {
     fate.device = kMirrors;
   } else if (is("host only")) {

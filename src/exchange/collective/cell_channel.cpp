@@ -2,56 +2,63 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
+#include <vector>
 
 #include "exchange/collective/members.hpp"
-#include "exchange/transport/queues.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
 #include "state/process_state.hpp"
 #include "strake/error.hpp"
-#include "strake/memory.hpp"
 
 namespace strake::exchange {
 namespace {
 
-using machine::Direction;
 using shared::Cell;
 
-/// Cells that are on their way by MPI, and the tag of the next message that a cell tells of.
-struct Spilled {
+/// Copies of bytes that are on their way by MPI. No call waits for one: a rank that has made a
+/// nonblocking call may be in an MPI_Barrier of the library's, and asks for them later.
+struct Copies {
   struct One {
-    Cell cell;
-    MPI_Request request = MPI_REQUEST_NULL;
+    One(const mpi::Peer& peer, const void* data, std::int64_t size)
+        : bytes(static_cast<std::size_t>(size + mpi::kWireRoom)),
+          channel(peer, mpi::real_mpi().MPI_Isend) {
+      if (size > 0) std::memcpy(bytes.data(), data, static_cast<std::size_t>(size));
+      channel.post({bytes.data(), size});
+    }
+    std::vector<std::byte> bytes;
+    MpiChannel channel;
   };
   std::list<One> sent;
-  std::int32_t messages = 0;
+
+  void drop_arrived() {
+    std::erase_if(sent, [](One& one) { return one.channel.poll().has_value(); });
+  }
+  void send(std::int32_t rank, std::int32_t tag, const void* data, std::int64_t bytes) {
+    drop_arrived();
+    sent.emplace_back(mpi::Peer{rank, tag, mpi::own_world()}, data, bytes);
+  }
 };
-Spilled& spilled() { return ProcessState::part<Spilled>(); }
+Copies& copies() { return ProcessState::part<Copies>(); }
 
 /// The tag of cells.
 std::int32_t cell_tag() noexcept { return mpi::first_single_tag(); }
-
-/// A tag that no other message to the same rank has while it is on its way.
-std::int32_t next_single_tag() noexcept {
-  std::int32_t& messages = spilled().messages;
-  messages = (messages + 1) % (mpi::first_single_tag() - 1);
-  return mpi::first_single_tag() + 1 + messages;
-}
 
 }  // namespace
 
 void post_cell(std::int32_t rank, const Cell& cell) {
   if (cells()->post(rank, cell)) return;
-  const mpi::RealMpi& real = mpi::real_mpi();
-  std::erase_if(spilled().sent, [&](Spilled::One& one) {
-    int done = 0;
-    return real.MPI_Test(&one.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
-  });
-  Spilled::One& one = spilled().sent.emplace_back(cell);
-  mpi::check(real.MPI_Isend(&one.cell, sizeof(Cell), MPI_BYTE, rank, cell_tag(), mpi::own_world(),
-                            &one.request),
-             "MPI_Isend");
+  copies().send(rank, cell_tag(), &cell, sizeof cell);
   cells()->note_spilled(rank);
+}
+
+void complete_copies() noexcept {
+  try {
+    while (!copies().sent.empty()) copies().drop_arrived();
+  } catch (const std::exception& failed) {
+    log::warn("a message of a collective call failed: {}", failed.what());
+  }
 }
 
 std::optional<Cell> take_cell(std::int32_t rank, const shared::CellName& name) {
@@ -72,9 +79,8 @@ std::optional<Cell> take_cell(std::int32_t rank, const shared::CellName& name) {
 }
 
 void CellChannel::post(const Parcel& parcel) {
-  parcel_ = parcel;
-  by_mpi_.reset();
-  if (direction_ == Direction::Receive) return;
+  begin(parcel);
+  if (!sends()) return;
   Cell cell;
   cell.name = name_;
   cell.bytes = bytes_;
@@ -84,44 +90,34 @@ void CellChannel::post(const Parcel& parcel) {
   } else {
     cell.way = Cell::Way::Message;
     cell.tag = next_single_tag();
-    by_mpi_.emplace(mpi::Peer{rank_, cell.tag, mpi::own_world()}, mpi::real_mpi().MPI_Isend);
-    by_mpi_->post(parcel);
+    copies().send(rank(), cell.tag, parcel.data, parcel.bytes);
   }
-  post_cell(rank_, cell);
+  post_cell(rank(), cell);
 }
 
 std::optional<Arrival> CellChannel::poll() {
-  if (by_mpi_) return by_mpi_->poll();
-  if (direction_ == Direction::Send) return Arrival{};
-  const std::optional<Cell> cell = take_cell(rank_, name_);
+  if (goes_by_mpi()) return poll_mpi();
+  if (sends()) return Arrival{};
+  const std::optional<Cell> cell = take_cell(rank(), name_);
   return cell ? arrived(*cell) : std::nullopt;
 }
 
 std::optional<Arrival> CellChannel::arrived(const Cell& cell) {
   if (cell.way == Cell::Way::Message) {
-    by_mpi_.emplace(mpi::Peer{rank_, cell.tag, mpi::own_world()});
-    by_mpi_->post(parcel_);
-    return by_mpi_->poll();
+    go_by_mpi(cell.tag);
+    return poll_mpi();
   }
+  if (cell.way == Cell::Way::Inside)
+    return take_inside(cell.inside.data(),
+                       std::clamp<std::int64_t>(cell.bytes, 0, Cell::kMostInside));
   Arrival arrival;
-  if (cell.way == Cell::Way::Segment) {
-    arrival.delivery = shared::ShmEndpoint::get()->peer_segments().open(
-        reinterpret_cast<const std::byte*>(&cell.header), rank_);
-    if (!arrival.delivery) throw Error("a cell names a message that is not there");
-    arrival.bytes = arrival.delivery->bytes();
-  } else {
-    arrival.bytes = std::clamp<std::int64_t>(cell.bytes, 0, Cell::kMostInside);
-  }
-  if (arrival.bytes > parcel_.bytes) {
-    if (arrival.delivery) arrival.delivery->done();
+  arrival.delivery = shared::ShmEndpoint::get()->peer_segments().open(
+      reinterpret_cast<const std::byte*>(&cell.header), rank());
+  if (!arrival.delivery) throw Error("a cell names a message that is not there");
+  arrival.bytes = arrival.delivery->bytes();
+  if (arrival.bytes > parcel().bytes) {
+    arrival.delivery->done();
     throw MessageFailed(MPI_ERR_TRUNCATE, true);
-  }
-  if (arrival.delivery || arrival.bytes == 0) return arrival;
-  if (parcel_.memory == MemoryKind::Device) {
-    const BorrowedQueues queues(classify(parcel_.data).device, QueueOrder::Own);
-    queues.copies().wait(queues.copies().copy(parcel_.data, cell.inside.data(), arrival.bytes));
-  } else {
-    std::memcpy(parcel_.data, cell.inside.data(), static_cast<std::size_t>(arrival.bytes));
   }
   return arrival;
 }

@@ -7,8 +7,7 @@
 #include <list>
 #include <optional>
 
-#include "exchange/transport/channel.hpp"
-#include "exchange/transport/mpi_channel.hpp"
+#include "exchange/collective/announced_channel.hpp"
 #include "exchange/transport/shared/cells.hpp"
 
 namespace strake::exchange {
@@ -21,13 +20,15 @@ void post_cell(std::int32_t rank, const shared::Cell& cell);
 [[nodiscard]] std::optional<shared::Cell> take_cell(std::int32_t rank,
                                                     const shared::CellName& name);
 
+/// Before MPI ends, and when all calls are complete: waits until all copies that were sent have
+/// arrived.
+void complete_copies() noexcept;
+
 /// One end of one message between this rank and a connected one. The message is named before it is
 /// posted.
-class CellChannel final : public Channel {
+class CellChannel final : public AnnouncedChannel {
  public:
-  /// \param rank  in MPI_COMM_WORLD
-  CellChannel(machine::Direction direction, std::int32_t rank)
-      : direction_(direction), rank_(rank) {}
+  using AnnouncedChannel::AnnouncedChannel;
   /// The next message.
   void name(const shared::CellName& name) noexcept { name_ = name; }
   /// [bytes] Of a send.
@@ -39,12 +40,8 @@ class CellChannel final : public Channel {
  private:
   [[nodiscard]] std::optional<Arrival> arrived(const shared::Cell& cell);
 
-  machine::Direction direction_;
-  std::int32_t rank_;
   shared::CellName name_;
   std::int64_t bytes_ = 0;
-  Parcel parcel_;
-  std::optional<MpiChannel> by_mpi_;  ///< set while MPI carries the message
 };
 
 }  // namespace strake::exchange

@@ -1,8 +1,10 @@
 #include "exchange/collective/members.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "exchange/peers/directory.hpp"
 #include "mpi/own_world.hpp"
@@ -42,16 +44,28 @@ Members::Members(MPI_Comm comm, const mpi::Communicator& communicator)
 void Members::meet_neighbours(MPI_Comm comm) {
   neighbours_ = mpi::neighbours_of(comm);
   if (!neighbours_) return;
+  for (const int rank : neighbours_->destinations) ++edges_to_[rank];
+  for (const int rank : neighbours_->sources) ++edges_from_[rank];
+  std::optional<RelayPlan> plan = learn_relays(comm, rank_, size(), *neighbours_);
+  const std::vector<int> here = plan ? plan->partners_here() : std::vector<int>();
   std::set<int> all(neighbours_->sources.begin(), neighbours_->sources.end());
   all.insert(neighbours_->destinations.begin(), neighbours_->destinations.end());
+  all.insert(here.begin(), here.end());
   all.erase(MPI_PROC_NULL);
   connect(comm, std::vector<int>(all.begin(), all.end()));
+  if (!plan) return;
+  const bool connected =
+      std::ranges::all_of(here, [&](int rank) { return rank == rank_ || is_near(rank); });
+  const std::int32_t number = mpi::agree_on_number(comm, connected);
+  if (number != 0) relaying_.emplace(number, *std::move(plan));
 }
 
-Trial& Members::begin_trial(std::uint32_t kind, Way first) {
+Trial& Members::begin_trial(std::uint32_t kind, Way first, bool neighbours) {
   const mpi::Wishes& wishes = mpi::common_wishes();
-  const Way way = wishes.forced ? Way::Pairs : first;
-  return trials_.try_emplace(kind, way, !wishes.forced && !wishes.untried).first->second;
+  const Way forced = wishes.relayed && neighbours && relaying_ ? Way::Relayed : Way::Pairs;
+  const Way way = wishes.forced ? forced : first;
+  const bool relayed = neighbours && relaying_;
+  return trials_.try_emplace(kind, way, !wishes.forced && !wishes.untried, relayed).first->second;
 }
 
 const mpi::Edges& Members::edges(mpi::Matching matching) {

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "exchange/collective/relay_plan.hpp"
 #include "exchange/collective/trial.hpp"
 #include "exchange/transport/shared/cells.hpp"
 #include "mpi/communicators.hpp"
@@ -54,8 +55,8 @@ class Members final : public mpi::Companion {
   /// \}
   [[nodiscard]] bool all_connected() const noexcept { return all_connected_; }
 
-  /// Looks for neighbours of this rank, and connects it with them. Collective, when the
-  /// communicator was made.
+  /// Looks for neighbours of this rank, and connects it with them, and with the agents of relays.
+  /// Collective, when the communicator was made.
   void meet_neighbours(MPI_Comm comm);
   /// Null: the communicator has no topology, or was not asked for one.
   [[nodiscard]] const mpi::Neighbours* neighbours() const noexcept {
@@ -63,11 +64,27 @@ class Members final : public mpi::Companion {
   }
   /// The messages of a call of neighbours.
   [[nodiscard]] const mpi::Edges& edges(mpi::Matching matching);
+  /// How many messages of such a call go to, or come from, that rank.
+  [[nodiscard]] int edges_to(int rank) const noexcept { return count(edges_to_, rank); }
+  [[nodiscard]] int edges_from(int rank) const noexcept { return count(edges_from_, rank); }
 
-  /// Which way calls of that kind take; `first`: while nothing was measured.
-  [[nodiscard]] Trial& trial(std::uint32_t kind, Way first) {
+  /// Relays, and the number that their messages have. All ranks of the communicator have them, or
+  /// none.
+  struct Relaying {
+    std::int32_t number = 0;
+    RelayPlan plan;
+  };
+  [[nodiscard]] const Relaying* relaying() const noexcept {
+    return relaying_ ? &*relaying_ : nullptr;
+  }
+  /// Those at work (relays.hpp); null until then.
+  std::unique_ptr<mpi::Companion> relays;
+
+  /// Which way calls of that kind take; `first`: while nothing was measured. `neighbours`: they are
+  /// calls of neighbours, which may go by relays.
+  [[nodiscard]] Trial& trial(std::uint32_t kind, Way first, bool neighbours) {
     const auto known = trials_.find(kind);
-    return known != trials_.end() ? known->second : begin_trial(kind, first);
+    return known != trials_.end() ? known->second : begin_trial(kind, first, neighbours);
   }
   /// Calls that were made, for the next ones that are like them.
   std::vector<std::shared_ptr<mpi::Companion>> kept;
@@ -79,10 +96,16 @@ class Members final : public mpi::Companion {
   std::vector<bool> near_;
   std::uint32_t calls_ = 0;
   bool all_connected_ = false;
-  Trial& begin_trial(std::uint32_t kind, Way first);
+  Trial& begin_trial(std::uint32_t kind, Way first, bool neighbours);
+  static int count(const std::map<int, int>& edges, int rank) noexcept {
+    const auto found = edges.find(rank);
+    return found != edges.end() ? found->second : 0;
+  }
 
   std::map<std::uint32_t, Trial> trials_;
   std::optional<mpi::Neighbours> neighbours_;
+  std::map<int, int> edges_to_, edges_from_;  ///< by rank
+  std::optional<Relaying> relaying_;
   std::array<std::optional<mpi::Edges>, static_cast<std::size_t>(mpi::Matching::Unknown)> edges_;
 };
 

@@ -1,44 +1,13 @@
 #include "exchange/collective/pair_messages.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
-#include <new>
-#include <utility>
 
-#include "exchange/choice/choice.hpp"
 #include "exchange/transport/launch_batcher.hpp"
-#include "exchange/transport/plans.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
-#include "settings/log.hpp"
-#include "strake/error.hpp"
 
 namespace strake::exchange {
 namespace {
-
-bool on_host(const Typed& typed) noexcept {
-  return typed.elements == nullptr || (typed.place.kind == MemoryKind::Host && !typed.mixed);
-}
-
-/// How the bytes are packed that no memory shared with the other rank carries.
-Transport packed_transport(const Typed& typed, Direction direction, bool near) {
-  if (on_host(typed) || typed.mixed) return Transport::Pack;
-  const Transport chosen = choose(*typed.elements, direction, typed.place, true).transport;
-  if (typed.place.in_host_memory()) return Transport::Pack;
-  // The bytes of a cell are copied by the CPU.
-  const bool usable = chosen == Transport::OneShot || chosen == Transport::Staged ||
-                      (chosen == Transport::Device && !near);
-  return usable ? chosen : Transport::OneShot;
-}
-
-/// A message has come for which there is no room: its sender is not to wait for it.
-void drop(const shared::Cell& cell, std::int32_t from) {
-  if (cell.way != shared::Cell::Way::Segment) return;
-  const auto delivery = shared::ShmEndpoint::get()->peer_segments().open(
-      reinterpret_cast<const std::byte*>(&cell.header), from);
-  if (delivery) delivery->done();
-}
 
 void advance_library() noexcept {
   int flag = 0;
@@ -48,189 +17,111 @@ void advance_library() noexcept {
 
 }  // namespace
 
-PairMessage::PairMessage(const Members& members, std::int32_t number, Direction direction, int rank,
-                         std::uint32_t edge, Typed typed)
-    : direction_(direction),
-      form_(Form::Transfer),
-      rank_(members.world_rank(rank)),
-      name_{number, 0, edge},
-      typed_(std::move(typed)),
-      bytes_(typed_.elements != nullptr ? typed_.elements->size_bytes() : 0),
-      transport_(Transport::Library),
-      near_(members.is_near(rank)) {
+PairMessages::PairMessages(Members& members, std::int32_t number, Bundling bundling)
+    : members_(members),
+      number_(number),
+      by_pairs_(bundling != Bundling::None),
+      relays_(bundling == Bundling::Relays ? Relays::of(members) : nullptr) {
+  if (relays_ == nullptr) return;
+  given_.resize(relays_->gives());
+  got_.resize(relays_->gets());
+}
+
+BundledMessages* PairMessages::bundle_of(Direction direction, int rank) {
   const bool sends = direction == Direction::Send;
-  const bool plain = on_host(typed_) && (bytes_ == 0 || typed_.elements->dense()) &&
-                     bytes_ <= std::numeric_limits<int>::max();
-  if (near_ && sends && on_host(typed_) && bytes_ <= shared::Cell::kMostInside) {
-    form_ = Form::Inside;
-    transport_ = Transport::Shared;
-  } else if (near_ && bytes_ == 0) {
-    form_ = Form::Nothing;
-    transport_ = Transport::Shared;
-  } else if (!near_ && plain) {
-    form_ = Form::Plain;
-  } else {
-    transfer_.emplace(direction, typed_, packed_transport(typed_, direction, near_));
-    if (near_) {
-      by_cell_.emplace(direction, rank_);
-      by_cell_->set_bytes(bytes_);
-      if (sends) transfer_->share_each(shared::Destination::by_cell(rank_));
-    } else {
-      const mpi::Peer peer{rank_, number, mpi::own_world()};
-      sends ? by_mpi_.emplace(peer, mpi::real_mpi().MPI_Isend) : by_mpi_.emplace(peer);
-    }
+  if (relays_ != nullptr) {
+    if (const auto share = relays_->share_with(direction, rank))
+      return &(sends ? given_ : got_)[*share];
   }
+  const int edges = sends ? members_.edges_to(rank) : members_.edges_from(rank);
+  if (!by_pairs_ || edges < 2 || members_.is_near(rank)) return nullptr;
+  for (PairBundle& bundle : bundles_)
+    if (bundle.is_of(direction, rank)) return &bundle.messages;
+  return &bundles_.emplace_back(members_, number_, direction, rank).messages;
 }
 
-PairMessage::~PairMessage() {
-  if (plain_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&plain_);
-}
-
-Channel& PairMessage::channel() noexcept {
-  return near_ ? static_cast<Channel&>(*by_cell_) : static_cast<Channel&>(*by_mpi_);
-}
-
-void PairMessage::start(std::uint32_t call) {
-  name_.call = call;
-  done_ = false;
-  switch (form_) {
-    case Form::Inside:
-      send_inside();
-      return;
-    case Form::Nothing:
-      return;
-    case Form::Plain:
-      if (direction_ == Direction::Receive) start_plain();
-      return;
-    case Form::Transfer:
-      break;
+void PairMessages::add(Direction direction, int rank, std::uint32_t edge, Typed typed) {
+  BundledMessages* const bundle = bundle_of(direction, rank);
+  Told told = Told::Alone;
+  if (bundle != nullptr) {
+    const std::int64_t bytes = typed.elements != nullptr ? typed.elements->size_bytes() : 0;
+    told = direction == Direction::Send ? bundle->place(bytes) : Told::InBundle;
   }
-  if (near_) by_cell_->name(name_);
-  transfer_->start();
-  if (direction_ == Direction::Receive) transfer_->post(channel());
-}
-
-void PairMessage::send_inside() {
-  shared::Cell cell;
-  cell.name = name_;
-  cell.bytes = bytes_;
-  if (bytes_ > 0)
-    plans_of(*typed_.elements)
-        .plan(Direction::Send, {}, {})
-        .run(cell.inside.data(), typed_.address);
-  post_cell(rank_, cell);
-  done_ = true;
-}
-
-void PairMessage::start_plain() {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  std::byte* const first =
-      bytes_ > 0 ? typed_.address + typed_.elements->layout().bounds().begin : nullptr;
-  const auto count = static_cast<int>(bytes_);
-  const int tag = name_.comm;
-  const int code =
-      direction_ == Direction::Send
-          ? real.MPI_Isend(first, count, MPI_BYTE, rank_, tag, mpi::own_world(), &plain_)
-          : real.MPI_Irecv(first, count, MPI_BYTE, rank_, tag, mpi::own_world(), &plain_);
-  mpi::check(code, "a message of a collective call");
-}
-
-bool PairMessage::step_plain() {
-  if (plain_ == MPI_REQUEST_NULL) {  // a send, whose turn it is to leave
-    start_plain();
-    return false;
-  }
-  int flag = 0;
-  const int code = mpi::real_mpi().MPI_Test(&plain_, &flag, MPI_STATUS_IGNORE);
-  if (code != MPI_SUCCESS) throw MessageFailed(code, true);
-  return flag != 0;
-}
-
-bool PairMessage::step() {
-  if (done_) return true;
-  switch (form_) {
-    case Form::Inside:
-      break;
-    case Form::Nothing:
-      if (const auto cell = take_cell(rank_, name_)) {
-        done_ = true;
-        drop(*cell, rank_);
-        if (cell->bytes > 0) throw MessageFailed(MPI_ERR_TRUNCATE, true);
-      }
-      break;
-    case Form::Plain:
-      done_ = step_plain();
-      break;
-    case Form::Transfer:
-      // A send leaves in one step, and ends in the next ones.
-      done_ = transfer_->step(channel()) ||
-              (transfer_->state() == Transfer::State::Posted && transfer_->step(channel()));
-      if (!done_) break;
-      transport_ = transfer_->transport();
-      if (const auto& delivery = transfer_->arrival().delivery)
-        transport_ = delivery->direct() ? Transport::Direct : Transport::Shared;
-      break;
-  }
-  return done_;
-}
-
-template <typename Act>
-void PairMessages::guard(PairMessage& message, const Act& act) noexcept {
-  int error = MPI_ERR_OTHER;
-  try {
-    act();
-    return;
-  } catch (const MessageFailed& failed) {
-    error = failed.code();
-  } catch (const MpiError& failed) {
-    error = failed.code();
-  } catch (const OutOfMemory& failed) {
-    log::warn("{}", failed.what());
-    error = MPI_ERR_NO_MEM;
-  } catch (const std::bad_alloc&) {
-    error = MPI_ERR_NO_MEM;
-  } catch (const std::exception& failed) {
-    log::warn("a message of a collective call failed: {}", failed.what());
-  }
-  message.give_up();
-  if (error_ == MPI_SUCCESS) error_ = error;
+  PairMessage& message =
+      all_.emplace_back(members_, number_, direction, rank, edge, std::move(typed), told);
+  if (bundle != nullptr) bundle->add(message, rank);
 }
 
 void PairMessages::start(std::uint32_t call) noexcept {
-  error_ = MPI_SUCCESS;
-  left_ = 0;
-  on_device_ = false;
+  fault_.clear();
+  done_ = on_device_ = false;
+  for (PairBundle& bundle : bundles_) bundle.start(call, fault_);
+  if (relays_ != nullptr) {
+    relays_->start(call, fault_);
+    taken_.assign(got_.size(), false);
+    for (std::size_t share = 0; share < given_.size(); ++share)
+      given_[share].enter(relays_->bundle_to_give(share), members_.rank(), fault_);
+  }
   for (PairMessage& message : all_) {
     guard(message, [&] { message.start(call); });
     const Transfer* const transfer = message.transfer();
     on_device_ = on_device_ || (transfer != nullptr && transfer->on_device());
-    if (!message.done()) ++left_;
   }
-  leaving_ = std::ranges::any_of(all_, &PairMessage::leaving);
-  if (leaving_) (void)step();
+  leaving_ = std::ranges::any_of(all_, &PairMessage::leaving) ||
+             std::ranges::any_of(bundles_, &PairBundle::leaving);
+  if (leaving_ || relays_ != nullptr) (void)step();
 }
 
 bool PairMessages::step(bool leave) noexcept {
-  if (left_ == 0) return true;
+  if (done_) return true;
   if (on_device_) prepare();
   bool waits = !leave;
   leaving_ = false;
-  std::size_t left = 0;
+  bool all = true;
   for (PairMessage& message : all_) {
     if (message.done()) continue;
     // Messages of MPI's with one tag leave in the order of their numbers.
     if (!(waits && message.leaving())) guard(message, [&] { (void)message.step(); });
     leaving_ = leaving_ || message.leaving();
     waits = waits || leaving_;
-    if (!message.done()) ++left;
+    all = all && message.done();
   }
-  left_ = left;
+  all = step_bundles(leave) && all;
+  if (relays_ != nullptr) all = step_relays() && all;
+  // What bundles have told of.
+  done_ = all && std::ranges::all_of(all_, &PairMessage::done);
   // Messages that the MPI library has from this rank: others may wait for these before they come to
   // this call.
   constexpr unsigned kNowAndThen = 16;
-  if (left_ != 0 && ++turns_ % kNowAndThen == 0) advance_library();
+  if (!done_ && ++turns_ % kNowAndThen == 0) advance_library();
   if (on_device_) LaunchBatcher::get().launch();
-  return left_ == 0;
+  return done_;
+}
+
+bool PairMessages::step_bundles(bool leave) noexcept {
+  bool all = true;
+  for (PairBundle& bundle : bundles_) {
+    all = bundle.step(leave, fault_) && all;
+    leaving_ = leaving_ || bundle.leaving();
+  }
+  return all;
+}
+
+bool PairMessages::step_relays() noexcept {
+  for (std::size_t share = 0; share < given_.size(); ++share) {
+    if (relays_->is_given(share) || !given_[share].entered()) continue;
+    given_[share].note_losses();
+    relays_->give(share, fault_);
+  }
+  const bool done = relays_->step(fault_);
+  for (std::size_t share = 0; share < got_.size(); ++share) {
+    const Bundle* const bundle = relays_->got(share);
+    if (taken_[share] || bundle == nullptr) continue;
+    taken_[share] = true;
+    got_[share].take(*bundle, members_.rank(), fault_);
+    got_[share].end(fault_);
+  }
+  return done;
 }
 
 void PairMessages::prepare() noexcept {
@@ -249,6 +140,13 @@ bool PairMessages::unpacking() const noexcept {
            message.direction() == Direction::Receive &&
            message.transfer()->state() == Transfer::State::Arriving;
   });
+}
+
+std::int64_t PairMessages::size_bytes() const noexcept {
+  std::int64_t bytes = 0;
+  for (const PairMessage& message : all_) bytes += message.bytes();
+  for (const PairBundle& bundle : bundles_) bytes += bundle.room();
+  return bytes;
 }
 
 }  // namespace strake::exchange
