@@ -3,23 +3,21 @@
 #include <algorithm>
 
 #include "exchange/collective/members.hpp"
-#include "mpi/peers.hpp"
+#include "mpi/communicators.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/types.hpp"
 
 namespace strake::interpose {
 std::int64_t count_blocks(Blocks blocks, MPI_Comm comm) {
-  int count = 1;
   switch (blocks) {
     case Blocks::One:
     case Blocks::Own:
       return 1;
     case Blocks::Peers:
     case Blocks::Ranks: {
-      const bool remote = blocks == Blocks::Peers && mpi::is_inter(comm);
-      const int code = remote ? real_mpi().MPI_Comm_remote_size(comm, &count)
-                              : real_mpi().MPI_Comm_size(comm, &count);
-      return code == MPI_SUCCESS ? count : 0;
+      // `comm` may be no communicator at all, which the MPI library is to say of this very call.
+      const mpi::CommunicatorPtr& known = mpi::communicator(comm);
+      return known != nullptr ? std::ssize(known->world) : 0;
     }
     case Blocks::Sources:
     case Blocks::Destinations:
@@ -32,8 +30,10 @@ std::int64_t count_blocks(Blocks blocks, MPI_Comm comm) {
 
 std::int64_t look_up_size(MPI_Datatype type) {
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_relaxed);
-  t_last_size = {type, generation, std::max<std::int64_t>(mpi::known_size(type), 0)};
-  return t_last_size.bytes;
+  const std::int64_t bytes = std::max<std::int64_t>(mpi::known_size(type), 0);
+  // A type that was not decoded can be freed, and its handle be another one's, in one generation.
+  if (mpi::decoded(type) != nullptr) t_last_size = {type, generation, bytes};
+  return bytes;
 }
 
 OwnedPending entry_of(std::unique_ptr<Staged> staged, MPI_Request* request) {

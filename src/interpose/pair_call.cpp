@@ -52,6 +52,7 @@ bool PairCall::add(exchange::Direction direction, int rank, std::uint32_t edge, 
   }
   if (block.count < 0 || block.type == MPI_DATATYPE_NULL) return false;
   mpi::TypeRecord* const record = mpi::find_type(block.type);
+  if (record == nullptr) may_be_kept_ = false;
   if (record != nullptr && record->size_bytes() == 0) {
     add_empty(direction, rank, edge);
     return true;

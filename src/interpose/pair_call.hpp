@@ -46,11 +46,12 @@ class PairCall final : public mpi::Companion {
     Function function;
     std::uint32_t tried = 0;   ///< by which trials know it
     bool sends_empty = false;  ///< whether messages without bytes are sent: of neighbours
+    bool blocking = false;
     exchange::Bundling bundling = exchange::Bundling::None;
   };
   /// \param number  as of exchange::PairMessages
   PairCall(const Kind& kind, MPI_Comm comm, exchange::Members& members, std::int32_t number)
-      : messages(members, number, kind.bundling), kind_(kind), comm_(comm) {}
+      : messages(members, number, kind.bundling, kind.blocking), kind_(kind), comm_(comm) {}
 
   /// A call with the blocks of this one may use it again, in host memory, once it is not running.
   [[nodiscard]] bool may_serve(const Kind& kind) const noexcept {
@@ -60,6 +61,8 @@ class PairCall final : public mpi::Companion {
   [[nodiscard]] bool is_like(const Kind& kind) const noexcept {
     return kind.function == kind_.function && generation_ == mpi::g_type_generation.load();
   }
+  /// Whether may_serve() tells of all its datatypes: they are known.
+  [[nodiscard]] bool may_be_kept() const noexcept { return may_be_kept_; }
   /// The memory that it takes, at most. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return messages.size_bytes(); }
   /// Whether the blocks that are looked at, in the order in which they were added, are those of
@@ -117,6 +120,7 @@ class PairCall final : public mpi::Companion {
   MPI_Comm comm_;
   bool running_ = false;
   bool failed_ = false;
+  bool may_be_kept_ = true;
   std::uint64_t generation_ = mpi::g_type_generation.load();
   std::vector<Added> added_;
   std::list<SetAside> aside_;

@@ -59,6 +59,14 @@ std::int64_t extent_of(MPI_Datatype type) {
   return extent;
 }
 
+/// As the MPI library says: all ranks must agree on it.
+std::uint64_t bytes_of(MPI_Datatype type) {
+  MPI_Count size = 0;
+  const bool known =
+      type != MPI_DATATYPE_NULL && real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS;
+  return known && size > 0 ? static_cast<std::uint64_t>(size) : 0;
+}
+
 /// The extent of a datatype. The library is asked at the first use, as the handle may be none
 /// (MPI_IN_PLACE).
 class Extent {
@@ -158,7 +166,7 @@ MadeCall call_of(const PairKind& kind, Bundling bundling, MPI_Comm comm, const D
   auto call = std::make_shared<PairCall>(made, comm, kind.members, kind.members.number());
   if (!describe(*call)) return {};
   if (other != nullptr) call->times = other->times;
-  if (!keeps || call->size_bytes() > kMostBytes) return {call, false};
+  if (!keeps || !call->may_be_kept() || call->size_bytes() > kMostBytes) return {call, false};
   if (kept.size() == kMostKept) kept.erase(kept.begin());
   kept.push_back(call);
   return {call, false};
@@ -291,14 +299,16 @@ int of_neighbours(Function function, Family family, Neighbourhood matched, const
   Trial& trial = members->trial(tried, Way::Pairs, true);
   if (matching == mpi::Matching::Unknown) return leave(Reason::NoAgreement);
   if (trial.leaves(Tail::kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
-  return carry_out({*members, trial, {function, tried, true}}, tail, leave, [&](auto& call) {
-    const mpi::Edges& edges = members->edges(matching);
-    for (const auto& [block, rank, number] : edges.receives)
-      if (!call.add(Direction::Receive, rank, number, receives(block))) return false;
-    for (const auto& [block, rank, number] : edges.sends)
-      if (!call.add(Direction::Send, rank, number, sends(block))) return false;
-    return true;
-  });
+  return carry_out({*members, trial, {function, tried, true, Tail::kForm == CallForm::Blocking}},
+                   tail, leave, [&](auto& call) {
+                     const mpi::Edges& edges = members->edges(matching);
+                     for (const auto& [block, rank, number] : edges.receives)
+                       if (!call.add(Direction::Receive, rank, number, receives(block)))
+                         return false;
+                     for (const auto& [block, rank, number] : edges.sends)
+                       if (!call.add(Direction::Send, rank, number, sends(block))) return false;
+                     return true;
+                   });
 }
 
 /// A call in which each rank sends a block to each rank. `first`: its way while nothing is known of
@@ -313,24 +323,27 @@ int of_all(Function function, const Kind& kind, Way first, const Tail& tail, con
   const std::uint32_t tried = kind();
   Trial& trial = members->trial(tried, first, false);
   if (trial.leaves(kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
-  return carry_out({*members, trial, {function, tried, false}}, tail, leave, [&](auto& call) {
-    if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());
-    const bool in_place = sent == MPI_IN_PLACE;
-    const int own = members->rank();
-    const int size = members->size();
-    for (int i = in_place ? 1 : 0; i < size; ++i) {
-      const int rank = (own + size - i) % size;
-      if (!call.add(Direction::Receive, rank, 0, receives(static_cast<std::size_t>(rank))))
-        return false;
-    }
-    for (int i = in_place ? 1 : 0; i < size; ++i) {
-      const int rank = (own + i) % size;
-      const auto block = static_cast<std::size_t>(rank);
-      if (!call.add(Direction::Send, rank, 0, in_place ? receives(block) : sends(block), in_place))
-        return false;
-    }
-    return true;
-  });
+  return carry_out(
+      {*members, trial, {function, tried, false, kForm == CallForm::Blocking}}, tail, leave,
+      [&](auto& call) {
+        if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());
+        const bool in_place = sent == MPI_IN_PLACE;
+        const int own = members->rank();
+        const int size = members->size();
+        for (int i = in_place ? 1 : 0; i < size; ++i) {
+          const int rank = (own + size - i) % size;
+          if (!call.add(Direction::Receive, rank, 0, receives(static_cast<std::size_t>(rank))))
+            return false;
+        }
+        for (int i = in_place ? 1 : 0; i < size; ++i) {
+          const int rank = (own + i) % size;
+          const auto block = static_cast<std::size_t>(rank);
+          if (!call.add(Direction::Send, rank, 0, in_place ? receives(block) : sends(block),
+                        in_place))
+            return false;
+        }
+        return true;
+      });
 }
 
 template <typename Real, typename Count, typename... Tail>
@@ -346,7 +359,7 @@ int alltoall(Function function, Real real, const void* sent, Count send_count,
   // All ranks give the same number of bytes for each pair.
   const auto kind = [&] {
     const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(receive_count, 0)) *
-                       static_cast<std::uint64_t>(element_size(receive_type));
+                       bytes_of(receive_type);
     return kind_of(Family::Alltoall, static_cast<unsigned>(std::bit_width(bytes)));
   };
   return of_all(function, kind, Way::Library, ends, leave, sent,

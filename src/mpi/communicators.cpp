@@ -131,8 +131,11 @@ const CommunicatorPtr& look_up_communicator(MPI_Comm comm) noexcept {
 }
 
 void drop_companions() noexcept {
+  // They free datatypes, and so may call the program.
+  std::vector<std::unique_ptr<Companion>> dropped;
   const std::lock_guard lock(registry().mutex);
-  for (const auto& [handle, known] : registry().known) known->companion = nullptr;
+  for (const auto& [handle, known] : registry().known)
+    dropped.push_back(std::move(known->companion));
 }
 
 CommunicatorPtr communicator_named(std::uint64_t name) {

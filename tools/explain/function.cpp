@@ -51,9 +51,9 @@ std::string by_pairs() {
   if (settings::text(settings::Id::collectives) == "0")
     return "passed on, as STRAKE_COLLECTIVES=0 says";
   return "a message for each pair of ranks, strided to strided and by shared memory within a node, "
-         "or the MPI library's own call, as the first 28 calls of a communicator find to be "
-         "faster. "
-         "Passed on where ranks have not agreed: with MPI_THREAD_MULTIPLE, on communicators of "
+         "or the MPI library's own call, as trials of its function and communicator find to be "
+         "faster. Passed on where ranks have not agreed: with MPI_THREAD_MULTIPLE, on "
+         "communicators of "
          "MPI_Comm_idup, on intercommunicators, in spawned jobs";
 }
 

@@ -33,6 +33,8 @@ class AnnouncedChannel : public Channel {
   void go_by_mpi(std::int32_t tag);
   [[nodiscard]] bool goes_by_mpi() const noexcept { return by_mpi_.has_value(); }
   [[nodiscard]] std::optional<Arrival> poll_mpi() { return by_mpi_->poll(); }
+  /// Copies the parcel's bytes to host memory.
+  void put_inside(std::byte* inside) const;
   /// The bytes lie in host memory: copies them to the parcel.
   /// \throws MessageFailed  they are too many
   Arrival take_inside(const std::byte* inside, std::int64_t bytes) const;

@@ -26,6 +26,7 @@ void Bundle::add(const BundleEntry& entry, const std::byte* inside) noexcept {
 void Bundle::lose(std::byte* block) noexcept {
   BundleEntry entry;
   std::memcpy(&entry, block - kEntry, sizeof entry);
+  if (entry.tag > BundleEntry::kInside) entry.bytes = 0;  // its bytes have no room here
   entry.tag = BundleEntry::kLost;
   std::memcpy(block - kEntry, &entry, sizeof entry);
 }

@@ -45,9 +45,19 @@ class Bundle {
 
   /// Empty. \param room  as room_for() says \throws std::bad_alloc
   explicit Bundle(std::int64_t room) : memory_(static_cast<std::size_t>(std::max(room, kHead))) {
-    clear();
+    clear(0);
   }
-  void clear() noexcept { set_bytes(kHead); }
+  /// Empty, of that call.
+  void clear(std::uint32_t call) noexcept {
+    set_bytes(kHead);
+    std::memcpy(memory_.data() + sizeof(std::int64_t), &call, sizeof call);
+  }
+  /// The call that it is of, as it says itself.
+  [[nodiscard]] std::uint32_t call() const noexcept {
+    std::uint32_t said = 0;
+    std::memcpy(&said, memory_.data() + sizeof(std::int64_t), sizeof said);
+    return said;
+  }
   /// What was added; or what has come, as it says itself, if that fits. [bytes]
   [[nodiscard]] std::int64_t bytes() const noexcept;
   [[nodiscard]] std::int64_t room() const noexcept {
@@ -81,7 +91,7 @@ class Bundle {
 
  private:
   static constexpr std::int64_t kAlignment = 8;
-  static constexpr std::int64_t kHead = sizeof(std::int64_t);  ///< the bytes of all, itself too
+  static constexpr std::int64_t kHead = 16;  ///< the bytes of all, itself too; the call
   static constexpr std::int64_t kEntry = sizeof(BundleEntry);
   static_assert(kEntry % kAlignment == 0 && kMostInside % kAlignment == 0);
   /// A lost block keeps its room.

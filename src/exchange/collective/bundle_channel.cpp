@@ -1,7 +1,5 @@
 #include "exchange/collective/bundle_channel.hpp"
 
-#include <cstring>
-
 namespace strake::exchange {
 
 void BundleChannel::post(const Parcel& parcel) {
@@ -11,7 +9,7 @@ void BundleChannel::post(const Parcel& parcel) {
   if (room_ == nullptr) {
     go_by_mpi(entry_.tag);
   } else {
-    std::memcpy(room_, parcel.data, static_cast<std::size_t>(parcel.bytes));
+    put_inside(room_);
   }
 }
 

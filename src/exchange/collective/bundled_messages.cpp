@@ -58,10 +58,11 @@ void PairBundle::make_carrier(std::int64_t bytes) {
 }
 
 void PairBundle::start(std::uint32_t call, FirstFault& fault) noexcept {
+  call_ = call;
   begun_ = done_ = false;
   const bool can_begin = fault.guard([&] {
     if (!bundle_) bundle_.emplace(messages.room());
-    bundle_->clear();
+    bundle_->clear(call);
     if (direction_ == Direction::Send) {
       messages.enter(*bundle_, members_.rank(), fault);
       if (!carrier_) make_carrier(bundle_->bytes());  // each time as many
@@ -92,7 +93,8 @@ bool PairBundle::step(bool leave, FirstFault& fault) noexcept {
     begun_ = done_ = true;
   }
   if (!done_ || direction_ == Direction::Send) return done_;
-  if (lives) messages.take(*bundle_, members_.rank(), fault);
+  // Another call's: that one has failed here.
+  if (lives && bundle_->call() == call_) messages.take(*bundle_, members_.rank(), fault);
   messages.end(fault);
   return true;
 }

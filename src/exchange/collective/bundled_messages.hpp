@@ -82,6 +82,7 @@ class PairBundle {
   int rank_;
   std::optional<Bundle> bundle_;
   std::optional<PairMessage> carrier_;
+  std::uint32_t call_ = 0;
   bool begun_ = false;
   bool done_ = true;
 };

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
+#include <new>
 #include <vector>
 
 #include "exchange/collective/members.hpp"
+#include "exchange/peers/backoff.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -32,8 +34,15 @@ struct Copies {
   };
   std::list<One> sent;
 
-  void drop_arrived() {
-    std::erase_if(sent, [](One& one) { return one.channel.poll().has_value(); });
+  void drop_arrived() noexcept {
+    std::erase_if(sent, [](One& one) {
+      try {
+        return one.channel.poll().has_value();
+      } catch (const std::exception& failed) {
+        log::warn("a message of a collective call failed: {}", failed.what());
+        return true;
+      }
+    });
   }
   void send(std::int32_t rank, std::int32_t tag, const void* data, std::int64_t bytes) {
     drop_arrived();
@@ -54,11 +63,7 @@ void post_cell(std::int32_t rank, const Cell& cell) {
 }
 
 void complete_copies() noexcept {
-  try {
-    while (!copies().sent.empty()) copies().drop_arrived();
-  } catch (const std::exception& failed) {
-    log::warn("a message of a collective call failed: {}", failed.what());
-  }
+  for (Backoff backoff; !copies().sent.empty(); backoff.pause()) copies().drop_arrived();
 }
 
 std::optional<Cell> take_cell(std::int32_t rank, const shared::CellName& name) {
@@ -90,9 +95,19 @@ void CellChannel::post(const Parcel& parcel) {
   } else {
     cell.way = Cell::Way::Message;
     cell.tag = next_single_tag();
-    copies().send(rank(), cell.tag, parcel.data, parcel.bytes);
+    send_by_mpi(cell.tag);
   }
   post_cell(rank(), cell);
+}
+
+void CellChannel::send_by_mpi(std::int32_t tag) {
+  if (leaves_copies_ && parcel().memory != MemoryKind::Device) {
+    try {
+      return copies().send(rank(), tag, parcel().data, parcel().bytes);
+    } catch (const std::bad_alloc&) {  // it waits for its receiver then
+    }
+  }
+  go_by_mpi(tag);
 }
 
 std::optional<Arrival> CellChannel::poll() {

@@ -21,7 +21,7 @@ void post_cell(std::int32_t rank, const shared::Cell& cell);
                                                     const shared::CellName& name);
 
 /// Before MPI ends, and when all calls are complete: waits until all copies that were sent have
-/// arrived.
+/// arrived, or failed.
 void complete_copies() noexcept;
 
 /// One end of one message between this rank and a connected one. The message is named before it is
@@ -31,6 +31,8 @@ class CellChannel final : public AnnouncedChannel {
   using AnnouncedChannel::AnnouncedChannel;
   /// The next message.
   void name(const shared::CellName& name) noexcept { name_ = name; }
+  /// From now on no send waits for its receiver.
+  void leave_copies() noexcept { leaves_copies_ = true; }
   /// [bytes] Of a send.
   void set_bytes(std::int64_t bytes) noexcept { bytes_ = bytes; }
 
@@ -38,10 +40,12 @@ class CellChannel final : public AnnouncedChannel {
   std::optional<Arrival> poll() override;
 
  private:
+  void send_by_mpi(std::int32_t tag);
   [[nodiscard]] std::optional<Arrival> arrived(const shared::Cell& cell);
 
   shared::CellName name_;
   std::int64_t bytes_ = 0;
+  bool leaves_copies_ = false;
 };
 
 }  // namespace strake::exchange

@@ -29,6 +29,11 @@ Transport packed_transport(const Typed& typed, Direction direction, bool by_cpu)
 
 /// A message has come for which there is no room: its sender is not to wait for it.
 void drop(const shared::Cell& cell, std::int32_t from) {
+  if (cell.way == shared::Cell::Way::Message) {
+    (void)mpi::real_mpi().MPI_Recv(nullptr, 0, MPI_BYTE, from, cell.tag, mpi::own_world(),
+                                   MPI_STATUS_IGNORE);
+    return;
+  }
   if (cell.way != shared::Cell::Way::Segment) return;
   const auto delivery = shared::ShmEndpoint::get()->peer_segments().open(
       reinterpret_cast<const std::byte*>(&cell.header), from);
@@ -98,12 +103,13 @@ Channel& PairMessage::channel() noexcept {
 
 void PairMessage::enter(Bundle& bundle, int from, int to) {
   const bool inside = told_ == Told::InBundle;
-  room_ = nullptr;
+  given_up_ = false;
+  entered_at_ = room_ = nullptr;
   BundleEntry entry{to, from, name_.edge, BundleEntry::kInside, bytes_};
   if (!inside) entry.tag = tag_ = next_single_tag();
-  std::byte* const room = bundle.add(entry);
-  if (room == nullptr) throw Error("a bundle has no room for its messages");
-  if (inside) room_ = room;
+  entered_at_ = bundle.add(entry);
+  if (entered_at_ == nullptr) throw Error("a bundle has no room for its messages");
+  if (inside) room_ = entered_at_;
   if (!by_bundle_) return;
   inside ? by_bundle_->send_inside(room_) : by_bundle_->send_apart(tag_);
 }
@@ -111,7 +117,10 @@ void PairMessage::enter(Bundle& bundle, int from, int to) {
 void PairMessage::start(std::uint32_t call) {
   name_.call = call;
   form_ = begins_as_;
-  done_ = given_up_ = taken_ = false;
+  // A send that its bundle could not enter is not started.
+  done_ = given_up_ = given_up_ && told_ > Told::ByMpi && direction_ == Direction::Send;
+  taken_ = false;
+  if (done_) return;
   switch (form_) {
     case Form::Inside:
       send_inside();

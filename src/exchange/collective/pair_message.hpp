@@ -51,6 +51,10 @@ class PairMessage {
   }
   [[nodiscard]] bool done() const noexcept { return done_; }
   void give_up() noexcept { done_ = given_up_ = true; }
+  /// From now on: as CellChannel's.
+  void leave_copies() noexcept {
+    if (by_cell_) by_cell_->leave_copies();
+  }
   void prepare() noexcept {
     if (transfer_ && leaving()) transfer_->prepare();
   }
@@ -64,7 +68,7 @@ class PairMessage {
   }
   /// The bundle leaves: says there if the send has failed.
   void note_loss() const noexcept {
-    if (given_up_ && room_ != nullptr) Bundle::lose(room_);
+    if (given_up_ && entered_at_ != nullptr) Bundle::lose(entered_at_);
   }
   /// A receive that was started: its entry has come. \throws as step()
   void take(const BundleEntry& entry, const std::byte* inside);
@@ -110,7 +114,8 @@ class PairMessage {
   Form begins_as_;  ///< each time
   Form form_;       ///< this time
   std::int32_t tag_;
-  std::byte* room_ = nullptr;  ///< of a send in a bundle
+  std::byte* entered_at_ = nullptr;  ///< behind the entry of a send in a bundle
+  std::byte* room_ = nullptr;        ///< of its bytes, if they lie there
   std::optional<Transfer> transfer_;
   std::optional<CellChannel> by_cell_;
   std::optional<MpiChannel> by_mpi_;

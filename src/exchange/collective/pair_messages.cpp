@@ -17,9 +17,10 @@ void advance_library() noexcept {
 
 }  // namespace
 
-PairMessages::PairMessages(Members& members, std::int32_t number, Bundling bundling)
+PairMessages::PairMessages(Members& members, std::int32_t number, Bundling bundling, bool blocking)
     : members_(members),
       number_(number),
+      blocking_(blocking),
       by_pairs_(bundling != Bundling::None),
       relays_(bundling == Bundling::Relays ? Relays::of(members) : nullptr) {
   if (relays_ == nullptr) return;
@@ -49,6 +50,7 @@ void PairMessages::add(Direction direction, int rank, std::uint32_t edge, Typed 
   }
   PairMessage& message =
       all_.emplace_back(members_, number_, direction, rank, edge, std::move(typed), told);
+  if (!blocking_) message.leave_copies();
   if (bundle != nullptr) bundle->add(message, rank);
 }
 

@@ -31,7 +31,8 @@ enum class Bundling : std::uint8_t {
 class PairMessages {
  public:
   /// \param number  as PairMessage's: by it the ranks tell their calls apart
-  PairMessages(Members& members, std::int32_t number, Bundling bundling);
+  /// \param blocking  all ranks stay in the call until it is complete
+  PairMessages(Members& members, std::int32_t number, Bundling bundling, bool blocking);
   /// Adds one, before they are started. Messages between two ranks in one direction are added in
   /// the order of their numbers. \throws OutOfMemory
   void add(Direction direction, int rank, std::uint32_t edge, Typed typed);
@@ -66,6 +67,7 @@ class PairMessages {
 
   Members& members_;
   std::int32_t number_;
+  bool blocking_;
   bool by_pairs_;
   Relays* relays_;  ///< null: relays carry nothing
   std::list<PairMessage> all_;

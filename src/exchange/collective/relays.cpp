@@ -37,7 +37,7 @@ Relays::Relays(const Members& members, std::int32_t number, const RelayPlan& pla
   }
   for (const auto& [node, partner, edges, senders, parts] : plan.sends) {
     Joining& joining = joins_.emplace_back();
-    joining.to.emplace(Direction::Send, partner, 0, Bundle::room_for(edges, senders));
+    joining.to.emplace(Direction::Send, partner, 0, Bundle::room_for(edges, senders), Told::ByMpi);
     for (const auto& [rank, of_rank, one] : parts) {
       if (rank == members.rank()) {
         joining.own = to_node[node];
@@ -49,7 +49,8 @@ Relays::Relays(const Members& members, std::int32_t number, const RelayPlan& pla
   }
   for (const auto& [node, partner, edges, senders, parts] : plan.delivers) {
     Splitting& splitting = splits_.emplace_back();
-    splitting.from.emplace(Direction::Receive, partner, 0, Bundle::room_for(edges, senders));
+    splitting.from.emplace(Direction::Receive, partner, 0, Bundle::room_for(edges, senders),
+                           Told::ByMpi);
     for (const auto& [rank, of_rank, of_senders] : parts) {
       const bool own = rank == members.rank();
       splitting.to[rank] =
@@ -84,7 +85,7 @@ void Relays::start(std::uint32_t call, FirstFault& fault) noexcept {
   call_ = call;
   for (Splitting& splitting : splits_) splitting.split = false;
   for_all([&](Leg& leg) {
-    leg.bundle.clear();
+    leg.bundle.clear(call_);
     leg.begun = leg.done = false;
     if (leg.direction == Direction::Receive && leg.rank != members_.rank()) begin(leg, fault);
   });
@@ -98,7 +99,7 @@ void Relays::begin(Leg& leg, FirstFault& fault) noexcept {
   const bool begun = fault.guard([&] {
     if (!leg.message || leg.message->bytes() != bytes)
       leg.message.emplace(members_, number_, leg.direction, leg.rank, leg.edge,
-                          host_bytes(leg.bundle.data(), bytes));
+                          host_bytes(leg.bundle.data(), bytes), leg.told);
     leg.message->start(call_);
   });
   if (!begun) leg.done = true;
@@ -110,8 +111,12 @@ bool Relays::step(Leg& leg, FirstFault& fault) noexcept {
   if (!leg.begun || leg.rank == members_.rank()) return false;
   if (!fault.guard([&] { leg.done = leg.message->step(); })) {
     leg.message->give_up();
-    leg.bundle.clear();
+    leg.bundle.clear(call_);
     leg.done = true;
+  }
+  if (leg.done && leg.bundle.call() != call_) {  // that one has failed here
+    fault.note(MPI_ERR_OTHER);
+    leg.bundle.clear(call_);
   }
   return leg.done;
 }

@@ -48,11 +48,13 @@ class Relays final : public mpi::Companion {
  private:
   /// One bundle between this rank and another one.
   struct Leg {
-    Leg(Direction its_direction, int its_rank, std::uint32_t its_edge, std::int64_t room)
-        : direction(its_direction), rank(its_rank), edge(its_edge), bundle(room) {}
+    Leg(Direction its_direction, int its_rank, std::uint32_t its_edge, std::int64_t room,
+        Told how = Told::Alone)
+        : direction(its_direction), rank(its_rank), edge(its_edge), told(how), bundle(room) {}
     Direction direction;
     int rank;
     std::uint32_t edge;
+    Told told;
     Bundle bundle;
     /// Nothing, if the other rank is this one; else of the bytes of the last call.
     std::optional<PairMessage> message;

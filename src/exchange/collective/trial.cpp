@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "mpi/real_mpi.hpp"
@@ -32,8 +33,12 @@ void Trial::decide(MPI_Comm comm, const std::vector<const WayTimes*>& mine) {
     }
     for (std::size_t way = 0; way < ways_; ++way) own[way] += calls * median(times.of[way]);
   };
-  for (const WayTimes* const times : mine) add(*times);
-  add(std::exchange(others_, {}));
+  try {
+    for (const WayTimes* const times : mine) add(*times);
+    add(std::exchange(others_, {}));
+  } catch (const std::bad_alloc&) {
+    own = {};  // the other ranks wait for this one
+  }
   std::array<std::int64_t, kWays> all{};  // whole numbers: their sum is the same on all ranks
   mpi::check(
       mpi::real_mpi().MPI_Allreduce(own.data(), all.data(), kWays, MPI_INT64_T, MPI_SUM, comm),
@@ -57,7 +62,7 @@ Way Trial::next() noexcept {
     return way_;
   }
   const unsigned call = calls_++;
-  if (call < kWarm) return Way::Pairs;
+  if (call < kWarm) return ways_ > 2 && call >= kWarm / 2 ? Way::Relayed : Way::Pairs;
   // Forth, and back again: what changes meanwhile adds to all ways alike.
   const unsigned block = (call - kWarm) / kBlock;
   return static_cast<Way>(block < ways_ ? block : 2 * ways_ - 1 - block);
