@@ -46,6 +46,7 @@ SetAside::~SetAside() {
 bool PairCall::add(exchange::Direction direction, int rank, std::uint32_t edge, const Block& block,
                    bool keep) {
   added_.push_back({direction, keep, rank, edge, block});
+  mix(static_cast<std::uint64_t>(rank) << 1U | (direction == exchange::Direction::Send ? 1U : 0U));
   if (block.count == 0) {
     add_empty(direction, rank, edge);
     return true;
@@ -67,6 +68,8 @@ bool PairCall::add(exchange::Direction direction, int rank, std::uint32_t edge, 
     add_empty(direction, rank, edge);
     return true;
   }
+  mix(static_cast<std::uint64_t>(decoded ? record->size_bytes() * block.count : size_of(block)));
+  if (decoded) mix(static_cast<std::uint64_t>(found.typed.place.kind));
   if (decoded && !keep) {
     messages.add(direction, rank, edge, std::move(found.typed));
     return true;

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <memory>
 #include <vector>
 
 #include "exchange/collective/pair_messages.hpp"
@@ -55,14 +54,14 @@ class PairCall final : public mpi::Companion {
 
   /// A call with the blocks of this one may use it again, in host memory, once it is not running.
   [[nodiscard]] bool may_serve(const Kind& kind) const noexcept {
-    return is_like(kind) && kind.bundling == kind_.bundling && !running_ && !failed_;
-  }
-  /// Whether it is of that function, and its datatypes are still there.
-  [[nodiscard]] bool is_like(const Kind& kind) const noexcept {
-    return kind.function == kind_.function && generation_ == mpi::g_type_generation.load();
+    return kind.function == kind_.function && kind.bundling == kind_.bundling && !running_ &&
+           !failed_ && generation_ == mpi::g_type_generation.load();
   }
   /// Whether may_serve() tells of all its datatypes: they are known.
   [[nodiscard]] bool may_be_kept() const noexcept { return may_be_kept_; }
+  /// Calls of the same function whose blocks are as long, go to the same ranks and lie in the same
+  /// kinds of memory have the same.
+  [[nodiscard]] std::uint64_t shape() const noexcept { return shape_; }
   /// The memory that it takes, at most. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return messages.size_bytes(); }
   /// Whether the blocks that are looked at, in the order in which they were added, are those of
@@ -96,8 +95,6 @@ class PairCall final : public mpi::Companion {
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
   exchange::PairMessages messages;
-  /// Times of blocking calls with these blocks, whatever their bundling, while ways are tried.
-  std::shared_ptr<exchange::WayTimes> times = std::make_shared<exchange::WayTimes>();
   [[nodiscard]] const Kind& kind() const noexcept { return kind_; }
 
  private:
@@ -109,6 +106,10 @@ class PairCall final : public mpi::Companion {
     Block block;
     bool operator==(const Added&) const = default;
   };
+  void mix(std::uint64_t value) noexcept {
+    shape_ = (shape_ ^ value) * 0x9E3779B97F4A7C15U;
+    shape_ ^= shape_ >> 32U;
+  }
   void add_empty(exchange::Direction direction, int rank, std::uint32_t edge) {
     if (kind_.sends_empty) messages.add(direction, rank, edge, {});
   }
@@ -118,6 +119,7 @@ class PairCall final : public mpi::Companion {
 
   Kind kind_;
   MPI_Comm comm_;
+  std::uint64_t shape_ = 0;
   bool running_ = false;
   bool failed_ = false;
   bool may_be_kept_ = true;

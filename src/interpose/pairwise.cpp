@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -137,15 +136,11 @@ struct PairKind {
   PairCall::Kind call;
 };
 
-/// A call, and whether it was made before.
-struct MadeCall {
-  std::shared_ptr<PairCall> call;  ///< null: the MPI library is to refuse the arguments
-  bool again = false;
-};
-
 /// The call of the messages that `describe(call)` adds; one that was made before, if there is one.
+/// Null: the MPI library is to refuse the arguments.
 template <typename Describe>
-MadeCall call_of(const PairKind& kind, Bundling bundling, MPI_Comm comm, const Describe& describe) {
+std::shared_ptr<PairCall> call_of(const PairKind& kind, Bundling bundling, MPI_Comm comm,
+                                  const Describe& describe) {
   constexpr std::size_t kMostKept = 8;  // four calls, with and without relays
   constexpr std::int64_t kMostBytes = 64 << 20;
   auto& kept = kind.members.kept;
@@ -153,35 +148,19 @@ MadeCall call_of(const PairKind& kind, Bundling bundling, MPI_Comm comm, const D
   made.bundling = bundling;
   // Memory that was a device's may be another one's now.
   const bool keeps = no_object_since() || device_backend() == nullptr;
-  std::shared_ptr<PairCall> other;  // the one with these blocks that goes another way
   if (keeps) {
     for (const std::shared_ptr<mpi::Companion>& one : kept) {
       auto call = std::static_pointer_cast<PairCall>(one);
       PairCall::Same same(*call);
-      if (!call->is_like(made) || !describe(same) || !same.all()) continue;
-      if (call->may_serve(made)) return {call, true};
-      other = call;
+      if (call->may_serve(made) && describe(same) && same.all()) return call;
     }
   }
   auto call = std::make_shared<PairCall>(made, comm, kind.members, kind.members.number());
-  if (!describe(*call)) return {};
-  if (other != nullptr) call->times = other->times;
-  if (!keeps || !call->may_be_kept() || call->size_bytes() > kMostBytes) return {call, false};
+  if (!describe(*call)) return nullptr;
+  if (!keeps || !call->may_be_kept() || call->size_bytes() > kMostBytes) return call;
   if (kept.size() == kMostKept) kept.erase(kept.begin());
   kept.push_back(call);
-  return {call, false};
-}
-
-/// All ranks decide which way calls of a kind go, if this call is the one for that.
-void decide_if_due(const PairKind& kind, MPI_Comm comm) {
-  if (!kind.trial.decides()) return;
-  std::set<exchange::WayTimes*> tried;
-  for (const auto& kept : kind.members.kept) {
-    const auto& call = static_cast<PairCall&>(*kept);
-    if (call.kind().tried == kind.call.tried) tried.insert(call.times.get());
-  }
-  kind.trial.decide(comm, {tried.begin(), tried.end()});
-  for (exchange::WayTimes* const times : tried) *times = {};
+  return call;
 }
 
 /// A persistent call has a number of its own: ranks may start several in different orders.
@@ -225,11 +204,11 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
     const std::uint32_t number = kind.members.next_call();
     Way way = Way::Pairs;
     bool timed = false;
-    MadeCall made;
+    std::shared_ptr<PairCall> made;
     const int code = guarded(comm, [&] {
       Requests::get().hand_on();  // what was sent before leaves before
       if (kForm == CallForm::Blocking) {
-        decide_if_due(kind, comm);
+        if (kind.trial.decides()) kind.trial.decide(comm);
         way = kind.trial.next();
         timed = kind.trial.times();
       }
@@ -240,23 +219,21 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
       return MPI_SUCCESS;
     });
     if (code != MPI_SUCCESS) return code;
-    if (made.call == nullptr) return leave(Reason::BadArguments);
+    if (made == nullptr) return leave(Reason::BadArguments);
     const auto left = [&] { return leave(Reason::CollectiveTrials); };
     if constexpr (kForm == CallForm::Blocking) {
-      const auto pairs = [&] {
-        return sending(comm, left, [&] { return run(*made.call, number); });
-      };
+      const auto pairs = [&] { return sending(comm, left, [&] { return run(*made, number); }); };
       if (!timed) return way != Way::Library ? pairs() : left();
       const auto begin = std::chrono::steady_clock::now();
       const int ended = way != Way::Library ? pairs() : left();
       const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
-      (made.again ? *made.call->times : kind.trial.others()).add(way, taken.count());
+      kind.trial.add(made->shape(), way, taken.count());
       return ended;
     } else {
       return sending(comm, left, [&] {
         Requests& ours = Requests::get();
         auto operation =
-            ours.make_operation<CollectiveOperation>(made.call, mpi::communicator(comm), number);
+            ours.make_operation<CollectiveOperation>(made, mpi::communicator(comm), number);
         operation->start();
         *tail.request() = ours.launch(operation);
         return MPI_SUCCESS;

@@ -15,9 +15,9 @@ namespace {
 void try_all(Trial& trial, const std::vector<std::int64_t>& ns_by_way) {
   while (!trial.decides()) {
     const Way way = trial.next();
-    if (trial.times()) trial.others().add(way, ns_by_way[static_cast<std::size_t>(way)]);
+    if (trial.times()) trial.add(0, way, ns_by_way[static_cast<std::size_t>(way)]);
   }
-  trial.decide(MPI_COMM_WORLD, {});
+  trial.decide(MPI_COMM_WORLD);
 }
 
 TEST(CollectiveTrial, each_way_has_blocks_of_calls_whose_first_one_is_not_timed) {
@@ -69,6 +69,18 @@ TEST(CollectiveTrial, the_fastest_way_stays_until_the_next_trial) {
       try_all(trial, ns);
     }
   }
+}
+
+TEST(CollectiveTrial, a_call_in_three_that_is_long_by_one_way_counts) {
+  Trial trial(Way::Pairs, true);
+  for (std::uint64_t call = 0; !trial.decides(); ++call) {
+    const Way way = trial.next();
+    const std::uint64_t shape = call % 3;
+    const bool long_one = shape == 2 && way == Way::Pairs;
+    if (trial.times()) trial.add(shape, way, long_one ? 1000 : way == Way::Pairs ? 40 : 50);
+  }
+  trial.decide(MPI_COMM_WORLD);
+  EXPECT_EQ(trial.next(), Way::Library);
 }
 
 TEST(CollectiveTrial, what_is_not_tried_takes_one_way) {

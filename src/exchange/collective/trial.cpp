@@ -6,7 +6,6 @@
 #include <array>
 #include <iterator>
 #include <new>
-#include <utility>
 
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -23,22 +22,29 @@ std::int64_t median(std::vector<std::int64_t> times) {
 
 }  // namespace
 
-void Trial::decide(MPI_Comm comm, const std::vector<const WayTimes*>& mine) {
+void Trial::add(std::uint64_t shape, Way way, std::int64_t ns) noexcept {
+  try {
+    times_[shape][static_cast<std::size_t>(way)].push_back(ns);
+  } catch (const std::bad_alloc&) {  // one time less
+  }
+}
+
+void Trial::decide(MPI_Comm comm) {
   std::array<std::int64_t, kWays> own{};
-  const auto add = [&](const WayTimes& times) {
+  const auto add_shape = [&](const WayTimes& of) {
     std::ptrdiff_t calls = 0;
     for (std::size_t way = 0; way < ways_; ++way) {
-      if (times.of[way].empty()) return;
-      calls += std::ssize(times.of[way]);
+      if (of[way].empty()) return;
+      calls += std::ssize(of[way]);
     }
-    for (std::size_t way = 0; way < ways_; ++way) own[way] += calls * median(times.of[way]);
+    for (std::size_t way = 0; way < ways_; ++way) own[way] += calls * median(of[way]);
   };
   try {
-    for (const WayTimes* const times : mine) add(*times);
-    add(std::exchange(others_, {}));
+    for (const auto& [shape, of] : times_) add_shape(of);
   } catch (const std::bad_alloc&) {
     own = {};  // the other ranks wait for this one
   }
+  times_.clear();
   std::array<std::int64_t, kWays> all{};  // whole numbers: their sum is the same on all ranks
   mpi::check(
       mpi::real_mpi().MPI_Allreduce(own.data(), all.data(), kWays, MPI_INT64_T, MPI_SUM, comm),

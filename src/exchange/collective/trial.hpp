@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace strake::exchange {
@@ -20,13 +21,6 @@ enum class Way : std::uint8_t {
   Relayed,  ///< pair by pair within nodes, one message between two nodes
 };
 inline constexpr std::size_t kWays = 3;
-
-/// The times of calls that were alike. [ns]
-struct WayTimes {
-  std::array<std::vector<std::int64_t>, kWays> of;  ///< by Way
-
-  void add(Way way, std::int64_t ns) { of[static_cast<std::size_t>(way)].push_back(ns); }
-};
 
 /// One thread at a time. All ranks of the communicator make the same calls in the same order.
 class Trial {
@@ -44,11 +38,11 @@ class Trial {
   }
   /// Whether the next blocking call is one that decides.
   [[nodiscard]] bool decides() const noexcept { return trying_ && calls_ >= length(); }
-  /// The times of calls that are like none before.
-  [[nodiscard]] WayTimes& others() noexcept { return others_; }
-  /// All ranks decide by all their times, those of others() among them: `mine` holds, for each kind
-  /// of call, the times of this rank. Collective. \throws MpiError
-  void decide(MPI_Comm comm, const std::vector<const WayTimes*>& mine);
+  /// A call took so long. Calls are compared with those of the same `shape`, a number that this
+  /// rank alone gives them: a program's calls may be long and short in turn.
+  void add(std::uint64_t shape, Way way, std::int64_t ns) noexcept;
+  /// All ranks decide by all their times. Collective. \throws MpiError
+  void decide(MPI_Comm comm);
   /// The way of the next blocking call.
   [[nodiscard]] Way next() noexcept;
   /// Whether the call that next() was asked for last is to be timed: it is none that follows one of
@@ -80,7 +74,8 @@ class Trial {
   bool trying_;
   unsigned until_ = kSoon;
   unsigned ways_;  ///< how many of the enum's are tried
-  WayTimes others_;
+  using WayTimes = std::array<std::vector<std::int64_t>, kWays>;  ///< [ns]
+  std::map<std::uint64_t, WayTimes> times_;                       ///< by shape
   unsigned calls_ = 0;  ///< of this trial, or since the last one
 };
 
