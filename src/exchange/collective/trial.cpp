@@ -52,7 +52,16 @@ void Trial::decide(MPI_Comm comm) {
   std::size_t fastest = 0;
   for (std::size_t way = 1; way < ways_; ++way)
     if (all[way] < all[fastest]) fastest = way;
-  if (all[fastest] > 0) way_ = static_cast<Way>(fastest);
+  if (all[fastest] > 0) {
+    way_ = static_cast<Way>(fastest);
+    double more = 0;  // what a trial adds, in calls of the fastest way
+    for (std::size_t way = 0; way < ways_; ++way)
+      more += 2 * kBlock * (static_cast<double>(all[way]) / static_cast<double>(all[fastest]) - 1);
+    until_ = static_cast<unsigned>(
+        std::clamp(more / kCost, static_cast<double>(kSoonest), static_cast<double>(kLatest)));
+  } else {
+    until_ = kUntold;
+  }
   constexpr std::array kWords{"by the MPI library", "pair by pair", "relayed"};
   log::debug("collective calls of a kind, summed over ranks: {} us {}, {} us {}{}; from now on {}",
              all[0] / 1000, kWords[0], all[1] / 1000, kWords[1],

@@ -6,7 +6,6 @@
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,9 +55,13 @@ class Trial {
   /// Calls that go one way, one after the other. Programs whose calls have a period of 2, 3 or 4
   /// have each of them timed.
   static constexpr unsigned kBlock = 5;
-  /// Calls between trials: few at first, as a job's first calls touch new memory, ever more later.
-  static constexpr unsigned kSoon = 128;
-  static constexpr unsigned kMost = 4096;
+  /// \{ Calls between trials: as many as make trials add kCost to the time of all calls. So a way
+  /// that was a little slower is tried again soon.
+  static constexpr double kCost = 0.005;
+  static constexpr unsigned kSoonest = 128;
+  static constexpr unsigned kLatest = 1U << 16U;
+  static constexpr unsigned kUntold = 4096;  ///< where no shape of call was timed by all ways
+  /// \}
   /// Each way has two blocks.
   [[nodiscard]] unsigned length() const noexcept { return kWarm + 2 * ways_ * kBlock; }
   /// The next trial begins in time.
@@ -66,13 +69,12 @@ class Trial {
     if (!tries_ || ++calls_ < until_) return;
     trying_ = true;
     calls_ = kWarm;
-    until_ = std::min(4 * until_, kMost);
   }
 
   Way way_;
   bool tries_;
   bool trying_;
-  unsigned until_ = kSoon;
+  unsigned until_ = kUntold;
   unsigned ways_;  ///< how many of the enum's are tried
   using WayTimes = std::array<std::vector<std::int64_t>, kWays>;  ///< [ns]
   std::map<std::uint64_t, WayTimes> times_;                       ///< by shape

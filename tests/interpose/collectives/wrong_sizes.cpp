@@ -65,14 +65,13 @@ void check_gaps(Image& in, const Described& type, int count) {
   for (const std::byte one : found) CHECK(one == Image::kPoison);
 }
 
-/// MPICH's own calls return MPI_SUCCESS for a block that was cut off.
-bool is_told(int code) {
+/// MPICH's own calls return MPI_SUCCESS for a block that was cut off, or since 5.0 an error of
+/// another class; since 4.3 they return MPI_SUCCESS, too, where a handler was called.
 #ifdef OPEN_MPI
-  return code != MPI_SUCCESS;
+constexpr bool kTells = true;
 #else
-  return code == MPI_SUCCESS || check::class_name(code) == "MPI_ERR_TRUNCATE";
+constexpr bool kTells = false;
 #endif
-}
 
 /// Rank 0 has room for fewer elements than its neighbour sends.
 void too_long(Ring& ring, Form form, const Described& type) {
@@ -82,7 +81,7 @@ void too_long(Ring& ring, Form form, const Described& type) {
   out.fill(7);
   const int code = ring.call(form, out, 3, in, room, type);
   if (check::rank() == 0) {
-    CHECK(is_told(code));
+    if (kTells) CHECK(code != MPI_SUCCESS);
     check_gaps(in, type, room);
   } else {
     CHECK_MPI(code);
@@ -116,9 +115,12 @@ void handler_is_called_once(Ring& ring, const Described& type) {
   out.fill(7);
   handler_calls::g_called = 0;
   const int code = ring.call(Form::Blocking, out, 3, in, check::rank() == 0 ? 1 : 3, type);
-  CHECK_EQ(handler_calls::g_called, code != MPI_SUCCESS ? 1 : 0);
-  if (check::rank() == 0) CHECK(is_told(code));
-  if (code != MPI_SUCCESS) CHECK_EQ(handler_calls::g_where, "another");
+  if (kTells) {
+    CHECK_EQ(code != MPI_SUCCESS, check::rank() == 0);
+    CHECK_EQ(handler_calls::g_called, check::rank() == 0 ? 1 : 0);
+  }
+  CHECK(handler_calls::g_called <= 1);
+  if (handler_calls::g_called > 0) CHECK_EQ(handler_calls::g_where, "another");
   CHECK_MPI(MPI_Comm_set_errhandler(ring.comm(), MPI_ERRORS_RETURN));
   CHECK_MPI(MPI_Errhandler_free(&counts));
   MPI_Barrier(MPI_COMM_WORLD);
