@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,24 @@ def own_folder(folder, job):
     base = pathlib.Path(folder) / str(job)
     base.mkdir()
     return {"OMPI_MCA_orte_tmpdir_base": str(base), "PRTE_MCA_prte_tmpdir_base": str(base)}
+
+
+def run_for(command, seconds, **popen):
+    """Runs a command in a process group of its own, which is ended after so many seconds. Gives its status, None if it had
+    to be ended, and what it printed to its two streams."""
+    with subprocess.Popen(command, encoding="utf-8", errors="replace", stdout=subprocess.PIPE, start_new_session=True,
+                          **popen) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+            return process.returncode, output, errors
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGTERM)  # mpirun ends its ranks
+            try:
+                output, errors = process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, errors = process.communicate()
+            return None, output, errors
 
 
 def run_together(commands, environment=None):

@@ -131,7 +131,7 @@ const CommunicatorPtr& look_up_communicator(MPI_Comm comm) noexcept {
 }
 
 void drop_companions() noexcept {
-  // They free datatypes, and so may call the program.
+  // Companions free datatypes, and so may call the program: not while the registry is locked.
   std::vector<std::unique_ptr<Companion>> dropped;
   const std::lock_guard lock(registry().mutex);
   for (const auto& [handle, known] : registry().known)

@@ -1,4 +1,4 @@
-// What programs of FFTW's MPI library do: transforms of slabs and transposes, by
+// Transforms of slabs and transposes, as programs of FFTW's MPI library make them, by
 // MPI_Alltoall(v) or MPI_Sendrecv. Writes all bytes that a rank has in the end, and a hash of them
 // after each turn, to PREFIX.RANK. FFTW_ESTIMATE: measurements would take other algorithms from run
 // to run, which round otherwise.

@@ -12,8 +12,8 @@
 namespace strake::explain {
 namespace {
 
-/// Who carries out the calls of a function: the file of its wrapper in src/interpose, or the kind
-/// of a function that is passed on.
+/// A function of the interposer's list. The topic is the file of its wrapper in src/interpose, or
+/// says that the call is passed on; the handler is then the kind of function.
 struct Listed {
   std::string_view name;
   std::string_view topic;
@@ -36,6 +36,11 @@ constexpr std::array kListed = {
 #undef STRAKE_CALLED
 };
 
+constexpr const char* kPairs =
+    "a message for each pair of ranks, strided to strided and by shared memory within a node, or "
+    "the MPI library's own call, as trials of its function and communicator find to be faster. "
+    "Passed on where ranks have not agreed: with MPI_THREAD_MULTIPLE, on communicators of "
+    "MPI_Comm_idup, on intercommunicators, in spawned jobs";
 constexpr const char* kMessage =
     "its message goes as Strake chooses by datatype, size and memory: strake explain --remote TYPE "
     "shows the choice";
@@ -44,25 +49,16 @@ constexpr const char* kMirrors =
     "back after it; else the call is passed on";
 constexpr const char* kRefused =
     "where the MPI library is not GPU-aware, the call fails with MPI_ERR_BUFFER and a sentence; "
-    "else "
-    "it is passed on";
-
-std::string by_pairs() {
-  if (settings::text(settings::Id::collectives) == "0")
-    return "passed on, as STRAKE_COLLECTIVES=0 says";
-  return "a message for each pair of ranks, strided to strided and by shared memory within a node, "
-         "or the MPI library's own call, as trials of its function and communicator find to be "
-         "faster. Passed on where ranks have not agreed: with MPI_THREAD_MULTIPLE, on "
-         "communicators of "
-         "MPI_Comm_idup, on intercommunicators, in spawned jobs";
-}
+    "else it is passed on";
 
 FunctionFate told(const Listed& listed) {
   FunctionFate fate{std::string(listed.name), "passed on", ""};
   const auto is = [&](std::string_view topic) { return listed.topic == topic; };
-  if (is("pairwise")) {
-    fate.host = by_pairs();
-    if (settings::text(settings::Id::collectives) == "0") fate.device = kMirrors;
+  if (is("pairwise") && settings::text(settings::Id::collectives) != "0") {
+    fate.host = kPairs;
+  } else if (is("pairwise")) {
+    fate.host = "passed on, as STRAKE_COLLECTIVES=0 says";
+    fate.device = kMirrors;
   } else if (is("collectives")) {
     fate.device = kMirrors;
   } else if (is("host only")) {

@@ -29,27 +29,25 @@ void AnnouncedChannel::go_by_mpi(std::int32_t tag) {
   by_mpi_->post(parcel_);
 }
 
-void AnnouncedChannel::put_inside(std::byte* inside) const {
-  if (parcel_.bytes == 0) return;
+void AnnouncedChannel::copy(std::byte* to, const std::byte* from, std::int64_t bytes) const {
+  if (bytes == 0) return;
   if (parcel_.memory == MemoryKind::Device) {
     const BorrowedQueues queues(classify(parcel_.data).device, QueueOrder::Own);
-    queues.copies().wait(queues.copies().copy(inside, parcel_.data, parcel_.bytes));
+    queues.copies().wait(queues.copies().copy(to, from, bytes));
   } else {
-    std::memcpy(inside, parcel_.data, static_cast<std::size_t>(parcel_.bytes));
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
+}
+
+void AnnouncedChannel::put_inside(std::byte* inside) const {
+  copy(inside, parcel_.data, parcel_.bytes);
 }
 
 Arrival AnnouncedChannel::take_inside(const std::byte* inside, std::int64_t bytes) const {
   if (bytes > parcel_.bytes) throw MessageFailed(MPI_ERR_TRUNCATE, true);
+  copy(parcel_.data, inside, bytes);
   Arrival arrival;
   arrival.bytes = bytes;
-  if (bytes == 0) return arrival;
-  if (parcel_.memory == MemoryKind::Device) {
-    const BorrowedQueues queues(classify(parcel_.data).device, QueueOrder::Own);
-    queues.copies().wait(queues.copies().copy(parcel_.data, inside, bytes));
-  } else {
-    std::memcpy(parcel_.data, inside, static_cast<std::size_t>(bytes));
-  }
   return arrival;
 }
 

@@ -40,6 +40,9 @@ class AnnouncedChannel : public Channel {
   Arrival take_inside(const std::byte* inside, std::int64_t bytes) const;
 
  private:
+  /// Copies between host memory and the parcel.
+  void copy(std::byte* to, const std::byte* from, std::int64_t bytes) const;
+
   machine::Direction direction_;
   std::int32_t rank_;
   Parcel parcel_;

@@ -33,7 +33,7 @@ class Bundle {
   static constexpr std::int64_t kMostInside = 1024;
   /// All blocks of one sender in a bundle, at most: MPI libraries send so much at once. [bytes]
   static constexpr std::int64_t kCapacity = 16 << 10;
-  /// What so many entries of so many senders take, at most. [bytes]
+  /// The most room that so many entries of so many senders take. [bytes]
   [[nodiscard]] static constexpr std::int64_t room_for(std::int64_t entries,
                                                        std::int64_t senders = 1) noexcept {
     return kHead + entries * kEntry + std::min(entries * kMostInside, senders * kCapacity);
@@ -58,7 +58,7 @@ class Bundle {
     std::memcpy(&said, memory_.data() + sizeof(std::int64_t), sizeof said);
     return said;
   }
-  /// What was added; or what has come, as it says itself, if that fits. [bytes]
+  /// The length of all entries; of a bundle that has come, as it says itself, if that fits. [bytes]
   [[nodiscard]] std::int64_t bytes() const noexcept;
   [[nodiscard]] std::int64_t room() const noexcept {
     return static_cast<std::int64_t>(memory_.size());

@@ -27,7 +27,7 @@ class BundledMessages {
   void add(PairMessage& message, int rank) {
     of_edges_.emplace(Key{rank, message.edge()}, &message);
   }
-  /// Of the bundle. [bytes]
+  /// The room of the bundle. [bytes]
   [[nodiscard]] std::int64_t room() const noexcept {
     return Bundle::room_for(static_cast<std::int64_t>(of_edges_.size()));
   }

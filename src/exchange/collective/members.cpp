@@ -62,9 +62,9 @@ void Members::meet_neighbours(MPI_Comm comm) {
 
 Trial& Members::begin_trial(std::uint32_t kind, Way first, bool neighbours) {
   const mpi::Wishes& wishes = mpi::common_wishes();
-  const Way forced = wishes.relayed && neighbours && relaying_ ? Way::Relayed : Way::Pairs;
-  const Way way = wishes.forced ? forced : first;
   const bool relayed = neighbours && relaying_;
+  const Way forced = relayed && wishes.relayed ? Way::Relayed : Way::Pairs;
+  const Way way = wishes.forced ? forced : first;
   return trials_.try_emplace(kind, way, !wishes.forced && !wishes.untried, relayed).first->second;
 }
 

@@ -77,7 +77,7 @@ class Members final : public mpi::Companion {
   [[nodiscard]] const Relaying* relaying() const noexcept {
     return relaying_ ? &*relaying_ : nullptr;
   }
-  /// Those at work (relays.hpp); null until then.
+  /// The relays at work (relays.hpp); null before the first call that takes them.
   std::unique_ptr<mpi::Companion> relays;
 
   /// Which way calls of that kind take; `first`: while nothing was measured. `neighbours`: they are

@@ -90,7 +90,7 @@ bool PairMessages::step(bool leave) noexcept {
   }
   all = step_bundles(leave) && all;
   if (relays_ != nullptr) all = step_relays() && all;
-  // What bundles have told of.
+  // Bundles may have told of messages, which are not done.
   done_ = all && std::ranges::all_of(all_, &PairMessage::done);
   // Messages that the MPI library has from this rank: others may wait for these before they come to
   // this call.

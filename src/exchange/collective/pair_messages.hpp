@@ -52,7 +52,7 @@ class PairMessages {
   /// MPI_SUCCESS, or the class of the first fault.
   [[nodiscard]] int error() const noexcept { return fault_.code(); }
   [[nodiscard]] const std::list<PairMessage>& all() const noexcept { return all_; }
-  /// What all of them and their bundles hold. [bytes]
+  /// The memory of all messages and of their bundles. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept;
 
  private:

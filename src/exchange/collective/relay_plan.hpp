@@ -22,7 +22,7 @@ struct FarEdges {
   int edges = 0;
 };
 
-/// What one rank knows of them. Ranks are those of the communicator; nodes are numbered by their
+/// One rank's part of all relays. Ranks are those of the communicator; nodes are numbered by their
 /// first ranks.
 struct RelayPlan {
   /// Blocks of this rank to another node, or from there.
@@ -61,7 +61,8 @@ struct RelayPlan {
   [[nodiscard]] const Share* find(const std::vector<Share>& shares, int rank) const noexcept;
 };
 
-/// Of rank `own`; nothing: relays carry none of the blocks of any rank. `node_of`: by rank.
+/// The plan of rank `own`; nothing: relays carry none of the blocks of any rank. `node_of`: by
+/// rank.
 [[nodiscard]] std::optional<RelayPlan> plan_relays(int own, std::vector<int> node_of,
                                                    std::span<const FarEdges> all);
 /// Learns all ranks' edges, and plans. Collective over the communicator. \throws MpiError

@@ -22,7 +22,7 @@ namespace strake::exchange {
 /// One call at a time, one thread at a time.
 class Relays final : public mpi::Companion {
  public:
-  /// Those of a communicator; null: it has none. \throws std::bad_alloc
+  /// The relays of a communicator; null: it has none. \throws std::bad_alloc
   [[nodiscard]] static Relays* of(Members& members);
   Relays(const Members& members, std::int32_t number, const RelayPlan& plan);
 

@@ -15,8 +15,8 @@ struct Edges {
   int times;
 };
 
-/// What a call sends: block i of a rank has sizes[(rank + i) % …] bytes, every `stride`-th of its
-/// buffer.
+/// The blocks of a call: block i of a rank has sizes[(rank + i) % …] bytes, every `stride`-th of
+/// its buffer.
 struct Sizes {
   std::vector<int> bytes;
   int stride;

@@ -57,14 +57,6 @@ class Ring {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-void check_gaps(Image& in, const Described& type, int count) {
-  std::vector<std::byte> found = in.memory();
-  for (int e = 0; e < count; ++e)
-    for (const std::ptrdiff_t offset : type.bytes)
-      found[static_cast<std::size_t>(in.origin() + e * type.extent + offset)] = Image::kPoison;
-  for (const std::byte one : found) CHECK(one == Image::kPoison);
-}
-
 /// MPICH's own calls return MPI_SUCCESS for a block that was cut off, or since 5.0 an error of
 /// another class; since 4.3 they return MPI_SUCCESS, too, where a handler was called.
 #ifdef OPEN_MPI

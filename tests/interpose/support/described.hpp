@@ -306,3 +306,16 @@ class Image {
   std::ptrdiff_t origin_ = 0;
   std::unique_ptr<test_memory::Buffer<std::byte>> memory_;
 };
+
+/// After truncation the bytes of the type may hold anything; gaps and surroundings may not.
+inline void check_gaps(Image& in, const Described& type, int count) {
+  std::vector<std::byte> found = in.memory();
+  for (int e = 0; e < count; ++e)
+    for (const std::ptrdiff_t offset : type.bytes)
+      found[static_cast<std::size_t>(in.origin() + e * type.extent + offset)] = Image::kPoison;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i] != Image::kPoison)
+      return check::fail(__FILE__, __LINE__,
+                         "byte " + std::to_string(static_cast<std::ptrdiff_t>(i) - in.origin()) +
+                             ", which is not of the type, was written");
+}
