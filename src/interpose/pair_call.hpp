@@ -48,7 +48,8 @@ class PairCall final : public mpi::Companion {
     bool blocking = false;
     exchange::Bundling bundling = exchange::Bundling::None;
   };
-  /// \param number  as of exchange::PairMessages
+  /// \param number  as of exchange::PairMessages; 0: of a persistent call, whose messages are to be
+  ///   made once it has one
   PairCall(const Kind& kind, MPI_Comm comm, exchange::Members& members, std::int32_t number)
       : messages(members, number, kind.bundling, kind.blocking), kind_(kind), comm_(comm) {}
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "exchange/collective/first_fault.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "interpose/collective.hpp"
 #include "interpose/collective_operation.hpp"
@@ -163,23 +164,31 @@ std::shared_ptr<PairCall> call_of(const PairKind& kind, Bundling bundling, MPI_C
   return call;
 }
 
-/// A persistent call has a number of its own: ranks may start several in different orders.
+/// A persistent call has a number of its own: ranks may start several in different orders. Where
+/// one rank can't make it, the MPI library has it on all.
 template <typename Tail, typename Leave, typename Describe>
 int make_persistent(const PairKind& kind, const Tail& tail, const Leave& leave,
                     const Describe& describe) {
   const MPI_Comm comm = tail.comm();
   std::shared_ptr<PairCall> call;
-  const int code = guarded(comm, [&] {
+  bool right = false;
+  std::int32_t number = 0;
+  const int agreed = guarded(comm, [&] {
     Requests::get().hand_on();
-    const std::int32_t number = mpi::agree_on_number(comm, true);
-    if (number == 0) return MPI_SUCCESS;
-    call = std::make_shared<PairCall>(kind.call, comm, kind.members, number);
-    if (!describe(*call)) call = nullptr;
+    PairCall::Kind made = kind.call;
+    if (made.sends_empty) made.bundling = Bundling::Pairs;
+    exchange::FirstFault fault;
+    fault.guard([&] {
+      call = std::make_shared<PairCall>(made, comm, kind.members, 0);
+      right = describe(*call);
+    });
+    number = mpi::agree_on_number(comm, right);
     return MPI_SUCCESS;
   });
-  if (code != MPI_SUCCESS) return code;
-  if (call == nullptr) return leave(Reason::BadArguments);
+  if (agreed != MPI_SUCCESS) return agreed;
+  if (number == 0) return leave(right ? Reason::NoAgreement : Reason::BadArguments);
   return guarded(comm, [&] {
+    call->messages.make(number);
     Requests& ours = Requests::get();
     auto operation =
         ours.make_operation<CollectiveOperation>(call, mpi::communicator(comm), std::uint32_t{0});

@@ -1,6 +1,8 @@
 #include "interpose/staging.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "exchange/transport/mixed.hpp"
@@ -251,7 +253,8 @@ std::unique_ptr<Staged> stage(Function function, const CollectiveShape& shape,
   if (shape.sent.address != kNone && !gives_in_place && ranks.use(shape.sent.used_by, root)) {
     Described buffer(shape.sent, arguments, ranks, false);
     if (auto typed = buffer.in_device(comm))
-      made().sent.emplace(std::move(*typed), buffer.reach(), ByteRange::all(), false);
+      made().sent = std::make_unique<Staged::Buffer>(std::move(*typed), buffer.reach(),
+                                                     ByteRange::all(), false);
   }
   const bool sends_it = shape.broadcasts && ranks.use(UsedBy::Root, root);
   const bool used = shape.broadcasts ? sends_it || ranks.use(UsedBy::Others, root)
@@ -262,26 +265,33 @@ std::unique_ptr<Staged> stage(Function function, const CollectiveShape& shape,
       const ByteRange read = sends_it || uses == Uses::Many
                                  ? ByteRange::all()
                                  : read_before(shape, ranks, gives_in_place, buffer.own_block());
-      made().received.emplace(std::move(*typed), buffer.reach(), read, !sends_it);
+      made().received =
+          std::make_unique<Staged::Buffer>(std::move(*typed), buffer.reach(), read, !sends_it);
     }
   }
   return staged;
 }
 
+Staged::~Staged() {
+  if (!begun_) return;
+  (void)sent.release();
+  (void)received.release();
+}
+
 void Staged::begin() {
   std::int64_t bytes = 0;
-  for (std::optional<Buffer>* const buffer : {&sent, &received}) {
-    if (!*buffer) continue;
-    bytes += (*buffer)->mirror.size_bytes();
-    if ((*buffer)->written) (*buffer)->mirror.mark();
-    (*buffer)->mirror.copy_in((*buffer)->read);
+  for (Buffer* const buffer : {sent.get(), received.get()}) {
+    if (buffer == nullptr) continue;
+    bytes += buffer->mirror.size_bytes();
+    if (buffer->written) buffer->mirror.mark();
+    buffer->mirror.copy_in(buffer->read);
   }
-  to_copy_back_ = true;
+  begun_ = true;
   note(function_, Transport::Staged, Reason::None, bytes);
 }
 
 void Staged::end() {
-  if (!std::exchange(to_copy_back_, false)) return;
+  if (!std::exchange(begun_, false)) return;
   if (received && received->written) received->mirror.copy_back();
 }
 

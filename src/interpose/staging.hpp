@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -74,8 +73,11 @@ class Staged final : public RequestWork {
   };
 
   Staged(Function function, MPI_Comm comm) noexcept : function_(function), comm_(comm) {}
-  std::optional<Buffer> sent;
-  std::optional<Buffer> received;
+  /// Gives the mirrors up for lost if the call has failed: Open MPI's failed calls leave messages
+  /// that read and write them later.
+  ~Staged() override;
+  std::unique_ptr<Buffer> sent;
+  std::unique_ptr<Buffer> received;
 
   [[nodiscard]] Function function() const noexcept { return function_; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
@@ -87,7 +89,7 @@ class Staged final : public RequestWork {
  private:
   Function function_;
   MPI_Comm comm_;
-  bool to_copy_back_ = false;
+  bool begun_ = false;  ///< and not ended
 };
 
 /// How often a call's mirrors are used.

@@ -16,6 +16,7 @@
 #include "exchange/collective/relay_plan.hpp"
 #include "exchange/collective/trial.hpp"
 #include "exchange/transport/shared/cells.hpp"
+#include "machine/message.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/neighbours.hpp"
 
@@ -67,6 +68,12 @@ class Members final : public mpi::Companion {
   /// How many messages of such a call go to, or come from, that rank.
   [[nodiscard]] int edges_to(int rank) const noexcept { return count(edges_to_, rank); }
   [[nodiscard]] int edges_from(int rank) const noexcept { return count(edges_from_, rank); }
+  /// Whether messages of such a call to, or from, that rank may go in a bundle.
+  [[nodiscard]] bool bundles(machine::Direction direction, int rank) const noexcept {
+    const bool sends = direction == machine::Direction::Send;
+    const int edges = sends ? edges_to(rank) : edges_from(rank);
+    return edges >= 2 && rank != MPI_PROC_NULL && !is_near(rank);
+  }
 
   /// Relays, and the number that their messages have. All ranks of the communicator have them, or
   /// none.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "exchange/collective/bundle_choice.hpp"
 #include "exchange/transport/launch_batcher.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
@@ -34,24 +35,49 @@ BundledMessages* PairMessages::bundle_of(Direction direction, int rank) {
     if (const auto share = relays_->share_with(direction, rank))
       return &(sends ? given_ : got_)[*share];
   }
-  const int edges = sends ? members_.edges_to(rank) : members_.edges_from(rank);
-  if (!by_pairs_ || edges < 2 || members_.is_near(rank)) return nullptr;
+  return by_pairs_ && members_.bundles(direction, rank) ? &pair_bundle(direction, rank) : nullptr;
+}
+
+BundledMessages& PairMessages::pair_bundle(Direction direction, int rank) {
   for (PairBundle& bundle : bundles_)
-    if (bundle.is_of(direction, rank)) return &bundle.messages;
-  return &bundles_.emplace_back(members_, number_, direction, rank).messages;
+    if (bundle.is_of(direction, rank)) return bundle.messages;
+  return bundles_.emplace_back(members_, number_, direction, rank).messages;
 }
 
 void PairMessages::add(Direction direction, int rank, std::uint32_t edge, Typed typed) {
-  BundledMessages* const bundle = bundle_of(direction, rank);
-  Told told = Told::Alone;
-  if (bundle != nullptr) {
-    const std::int64_t bytes = typed.elements != nullptr ? typed.elements->size_bytes() : 0;
-    told = direction == Direction::Send ? bundle->place(bytes) : Told::InBundle;
+  Added added{direction, rank, edge, std::move(typed)};
+  if (number_ == 0) {
+    added_.push_back(std::move(added));
+    return;
   }
+  BundledMessages* const bundle = bundle_of(direction, rank);
+  const bool placed = bundle != nullptr && direction == Direction::Send;
+  const Told told = placed ? bundle->place(added.bytes()) : Told::InBundle;
+  make_message(std::move(added), bundle, told);
+}
+
+void PairMessages::make_message(Added added, BundledMessages* bundle, Told told) {
   PairMessage& message =
-      all_.emplace_back(members_, number_, direction, rank, edge, std::move(typed), told);
+      all_.emplace_back(members_, number_, added.direction, added.rank, added.edge,
+                        std::move(added.typed), bundle != nullptr ? told : Told::Alone);
   if (!blocking_) message.leave_copies();
-  if (bundle != nullptr) bundle->add(message, rank);
+  if (bundle != nullptr) bundle->add(message, added.rank);
+}
+
+void PairMessages::make(std::int32_t number) {
+  number_ = number;
+  BundleChoice choice(members_);
+  if (by_pairs_) {
+    for (const Added& one : added_)
+      if (one.direction == Direction::Send) choice.add(one.rank, one.bytes());
+    choice.tell(number);
+  }
+  for (Added& one : added_) {
+    const bool bundled = choice.bundled(one.direction, one.rank, one.edge);
+    BundledMessages* const bundle = bundled ? &pair_bundle(one.direction, one.rank) : nullptr;
+    make_message(std::move(one), bundle, Told::InBundle);
+  }
+  added_.clear();
 }
 
 void PairMessages::start(std::uint32_t call) noexcept {

@@ -18,24 +18,27 @@
 
 namespace strake::exchange {
 
-/// Which messages of a call go together: of a blocking one of neighbours alone. A bundle may name a
-/// message that MPI sends only once its receiver has asked for it; and a receiver that is in
-/// another call of MPI's meanwhile reads no bundle. All ranks say the same.
+/// Which messages of a call of neighbours go together. All ranks say the same. In a nonblocking one
+/// they do not: a bundle may name a message that MPI sends only once its receiver has asked for it,
+/// and a receiver that is in another call of MPI's meanwhile reads no bundle.
 enum class Bundling : std::uint8_t {
   None,
   Pairs,   ///< those between two ranks that are not near
-  Relays,  ///< those, too, that relays carry
+  Relays,  ///< those, too, that relays carry, in a blocking call
 };
 
 /// One thread at a time.
 class PairMessages {
  public:
-  /// \param number  as PairMessage's: by it the ranks tell their calls apart
+  /// \param number  as PairMessage's: by it the ranks tell their calls apart; 0: make() says it
   /// \param blocking  all ranks stay in the call until it is complete
   PairMessages(Members& members, std::int32_t number, Bundling bundling, bool blocking);
   /// Adds one, before they are started. Messages between two ranks in one direction are added in
   /// the order of their numbers. \throws OutOfMemory
   void add(Direction direction, int rank, std::uint32_t edge, Typed typed);
+  /// All messages of a persistent call were added; all its ranks call this. Those that go together
+  /// are known at both ends then. \throws OutOfMemory, MpiError
+  void make(std::int32_t number);
   /// Starts them all, as call `call` of that number. A fault ends one message, and is told by
   /// error().
   void start(std::uint32_t call) noexcept;
@@ -60,8 +63,20 @@ class PairMessages {
   void guard(PairMessage& message, const Act& act) noexcept {
     if (!fault_.guard(act)) message.give_up();
   }
+  struct Added {
+    Direction direction;
+    int rank;
+    std::uint32_t edge;
+    Typed typed;
+    [[nodiscard]] std::int64_t bytes() const noexcept {
+      return typed.elements != nullptr ? typed.elements->size_bytes() : 0;
+    }
+  };
+  /// `bundle`: tells of the message; null: it goes alone.
+  void make_message(Added added, BundledMessages* bundle, Told told);
   /// The messages that a bundle tells of, which this one is to be among; null: it goes alone.
   [[nodiscard]] BundledMessages* bundle_of(Direction direction, int rank);
+  [[nodiscard]] BundledMessages& pair_bundle(Direction direction, int rank);
   bool step_bundles(bool leave) noexcept;
   bool step_relays() noexcept;
 
@@ -69,7 +84,8 @@ class PairMessages {
   std::int32_t number_;
   bool blocking_;
   bool by_pairs_;
-  Relays* relays_;  ///< null: relays carry nothing
+  Relays* relays_;            ///< null: relays carry nothing
+  std::vector<Added> added_;  ///< of a persistent call, until they are made
   std::list<PairMessage> all_;
   std::list<PairBundle> bundles_;
   std::vector<BundledMessages> given_, got_;  ///< by share of the relays
