@@ -1,5 +1,5 @@
-// What most of Strake's files include, precompiled (cmake/StrakePrecompile.cmake). Each file still
-// includes what it uses: preset tsan compiles without this.
+// Headers that most of Strake's files include, precompiled (cmake/StrakePrecompile.cmake). Each
+// file still includes what it uses: preset tsan compiles without this.
 #include <fmt/format.h>
 
 #include <algorithm>

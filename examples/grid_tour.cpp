@@ -1,5 +1,5 @@
-// What else a strake::Grid can do: a radius by direction, quantities on
-// faces and nodes, exchanges of some quantities, and ghosts that go back to their owners.
+// Further features of strake::Grid: a radius by direction, fields on faces and nodes, exchanges of
+// some fields, and ghosts that go back to their owners.
 #include <mpi.h>
 
 #include <array>
@@ -38,9 +38,9 @@ void tour() {
 
   fill(tracer.view());
   fill(flux.view());
-  // Of some quantities; along some axes, and not as deep as their radius says.
-  grid.exchange({tracer, velocity}).wait();
-  grid.exchange({flux}, {.axes = {true, false, false}, .depth = 1}).wait();
+  // Exchanges of some fields: of two, and of one along x only, at most one cell deep.
+  grid.exchange({}, {tracer, velocity}).wait();
+  grid.exchange({}, {flux}, {.axes = {true, false, false}, .depth = 1}).wait();
 
   const strake::Box& owned = grid.owned();
   if (grid.neighbour({-1, 0, 0})) {

@@ -110,8 +110,8 @@ class Halo {
   [[nodiscard]] const std::array<int, 3>& dims() const { return dims_; }
 
  private:
-  /// The value encodes quantity, global coordinate and generation; every one below 2^53 is exact in
-  /// a double.
+  /// The value encodes field, global coordinate and generation; every one below 2^53 is exact in a
+  /// double.
   template <typename Visit>
   void for_each_cell(Visit visit, int generation) const {
     const int side = block_.side();

@@ -68,7 +68,7 @@ class Grid {
   ~Grid() {
     if (device_) free_on_device(cells_);
   }
-  /// What MPI is given.
+  /// The address that MPI calls get.
   [[nodiscard]] double* cells() { return device_ ? cells_ : host_.data(); }
   [[nodiscard]] std::vector<double>& host() { return host_; }
   [[nodiscard]] std::size_t bytes() const { return host_.size() * sizeof(double); }

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <vector>
 
-/// A rank's part of the grid: `quantities` cubes, one after the other in memory, each of n^3 cells
-/// with `radius` ghost cells on every side; x runs fastest.
+/// A rank's part of the grid: a cube for each field, one after the other in memory, each of n^3
+/// cells with `radius` ghost cells on every side; x runs fastest.
 struct Block {
   int n = 0;
   int radius = 0;
@@ -49,7 +49,7 @@ namespace halo_detail {
 
 using Triple = std::array<int, 3>;
 
-/// One subarray of four dimensions, the quantities outermost.
+/// One subarray of four dimensions, the fields outermost.
 inline MPI_Datatype as_subarray(const Block& block, const Triple& extent, const Triple& start) {
   const int side = block.side();
   const int sizes[] = {block.quantities, side, side, side};
@@ -75,7 +75,7 @@ inline MPI_Datatype as_vectors(const Block& block, const Triple& extent) {
   return type;
 }
 
-/// A struct of one subarray per quantity.
+/// A struct of one subarray per field.
 inline MPI_Datatype as_struct(const Block& block, const Triple& extent, const Triple& start) {
   const int side = block.side();
   const int sizes[] = {side, side, side};

@@ -33,7 +33,7 @@ class Watch {
   double last_ = MPI_Wtime();
 };
 
-/// One step. `grid` and `u` are a strake::Grid and its quantity, or an MpiGrid, which is both.
+/// One step. `grid` and `u` are a strake::Grid and its field, or an MpiGrid, which is both.
 template <typename AnyGrid, typename AnyField>
 void step(AnyGrid& grid, AnyField& u, const Jacobi& jacobi, Watch& watch) {
   auto ghosts = grid.exchange();

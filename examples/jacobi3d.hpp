@@ -17,14 +17,14 @@
 #define JACOBI_FN
 #endif
 
-/// Its cells keep their temperature.
+/// A sphere of cells that keep their temperature.
 struct Sphere {
   strake::Index3 centre;
   std::int64_t radius;
   double temperature;
 
-  /// Of the column of cells (i, j, *) it contains those whose distance from its middle plane,
-  /// squared, is at most that; below 0: none.
+  /// The sphere contains those cells of the column (i, j, *) whose distance from its middle plane,
+  /// squared, is at most the returned number; below 0: none.
   [[nodiscard]] JACOBI_FN std::int64_t reach_in_column(std::int64_t i, std::int64_t j) const {
     const std::int64_t x = i - centre[0], y = j - centre[1];
     return radius * radius - x * x - y * y;
@@ -60,8 +60,8 @@ class Jacobi {
     for_each_cell(u.owned(), [&](auto i, auto j, auto k) { u(i, j, k) = kBegin; });
     hold(u, u.owned());
   }
-  /// What becomes of a cell outside of the spheres: the mean of its neighbours, by pairs along x, y
-  /// and z. The same bits on a CPU and on a device.
+  /// The next value of a cell outside of the spheres: the mean of its neighbours, by pairs along x,
+  /// y and z. A CPU and a device compute the same bits.
   [[nodiscard]] static JACOBI_FN double mean(double x0, double x1, double y0, double y1, double z0,
                                              double z1) {
     const double along_x = x0 + x1, along_y = y0 + y1, along_z = z0 + z1;
@@ -85,14 +85,14 @@ class Jacobi {
     });
     return largest;
   }
-  /// Of what this rank owns. Their sum over all ranks is the same however the grid is divided; any
-  /// bit of any cell changes it.
+  /// Checksum of the cells that this rank owns. The sum over all ranks is the same however the grid
+  /// is divided; any bit of any cell changes it.
   [[nodiscard]] std::uint64_t checksum(const Cells& u) const {
     std::uint64_t sum = 0;
     for_each_cell(u.owned(), [&](auto i, auto j, auto k) { sum += checksum(u(i, j, k), i, j, k); });
     return sum;
   }
-  /// Of one cell.
+  /// Checksum of one cell.
   [[nodiscard]] JACOBI_FN std::uint64_t checksum(double value, std::int64_t i, std::int64_t j,
                                                  std::int64_t k) const {
     std::uint64_t bits = 0;

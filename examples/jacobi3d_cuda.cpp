@@ -72,11 +72,11 @@ bool each_has_its_own(const std::vector<strake::Place>& places) {
   return std::ranges::adjacent_find(all) == all.end();
 }
 
-/// What was enqueued once, to be launched many times.
+/// Work that was enqueued once, to be launched many times.
 class Graph {
  public:
   /// Captures what `work` enqueues in `stream`, and in others that join it.
-  /// \throws strake::Unsupported  that can't be captured
+  /// \throws strake::Unsupported  the work can't be captured
   Graph(const strake::Stream& stream, const std::function<void()>& work) {
     use_device_of(stream);
     check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal),
@@ -112,8 +112,8 @@ class Graph {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-/// Steps on a rank's devices, in a stream of each. Grid and quantity are a strake::Grid and its, or
-/// a DeviceMpiGrid, which is both.
+/// Steps on a rank's devices, in a stream of each. `grid` and `u` are a strake::Grid and its field,
+/// or a DeviceMpiGrid, which is both.
 template <typename AnyGrid, typename AnyField>
 class Steps {
  public:
@@ -128,7 +128,7 @@ class Steps {
       parts_.push_back({subgrid, grid.interior(subgrid), grid.exterior(subgrid),
                         std::make_unique<DeviceJacobi>(extent, streams_.back())});
     }
-    // What is needed first of all is not made in a capture.
+    // Two steps do here what is done at first use only, and can't be done in a capture.
     enqueue(2, kWithExchanges);
     synchronize();
   }
@@ -157,7 +157,7 @@ class Steps {
     synchronize();
     return MPI_Wtime() - begin;
   }
-  /// \{ Of this rank.
+  /// \{ Largest change and checksum of this rank's cells.
   [[nodiscard]] double largest_change() const {
     double largest = 0;
     for (const Part& part : parts_)
@@ -211,12 +211,12 @@ class Steps {
     for (const Part& part : parts_)
       part.jacobi->relax(u_.view(part.subgrid), u_.next(part.subgrid), part.exterior);
   }
-  /// What the other streams get later comes after the work in the first one.
+  /// Later work of the other streams comes after the work in the first one.
   void fork() {
     if (streams_.size() > 1) streams_.front().record(joins_.front());
     for (std::size_t i = 1; i < streams_.size(); ++i) streams_[i].wait(joins_.front());
   }
-  /// What the first stream gets later comes after the work in the others.
+  /// Later work of the first stream comes after the work in the others.
   void join() {
     for (std::size_t i = 1; i < streams_.size(); ++i) {
       streams_[i].record(joins_[i]);
@@ -280,7 +280,7 @@ std::vector<double> cells_on_host(const strake::View<double>& u, strake::Place p
   return cells;
 }
 
-/// As write_png(), of a quantity in devices' memory.
+/// As write_png(), of a field in devices' memory.
 template <typename AnyField>
 void write_png_of_devices(const std::string& path, const AnyField& u,
                           const std::vector<strake::Place>& places, const strake::Index3& extent) {

@@ -18,14 +18,16 @@ using Word = unsigned long long;  // what atomic operations take
 // A block of columns of the interior. Rows of 64 cells are loaded with one line too many of 9, and
 // 8 rows with two too many of 10; these come from the L2 cache.
 constexpr unsigned kWide = 64, kHigh = 8;
-// Of a multiprocessor: so each thread has 64 registers, and loads of so many planes under way.
+// Blocks at a time on a multiprocessor: each thread then has 64 registers, and loads of kAhead
+// planes under way.
 constexpr unsigned kBlocksAtATime = 2;
 constexpr int kAhead = 4;
 // A thread walks so many cells along z: it then loads 18 planes for 16.
 constexpr std::int64_t kLongestWalk = 16;
-// Shorter where there would be fewer blocks than this: four for each multiprocessor of an H100.
+// Walks are shorter where there would be fewer blocks than this: four for each multiprocessor of an
+// H100.
 constexpr std::int64_t kEnoughBlocks = 528;
-// Of other kernels, and their most blocks where threads take several cells each.
+// Threads in a block of the other kernels, and their most blocks where threads take several cells.
 constexpr unsigned kThreads = 128;
 constexpr std::int64_t kMostBlocks = 2112;
 
@@ -40,7 +42,7 @@ struct HeldColumn {
       : reach{jacobi.spheres()[0].reach_in_column(i, j),
               jacobi.spheres()[1].reach_in_column(i, j)} {}
   [[nodiscard]] __device__ bool any() const { return reach[0] >= 0 || reach[1] >= 0; }
-  /// What becomes of cell k: `value`, or the temperature of the last sphere that contains it.
+  /// The next value of cell k: `value`, or the temperature of the last sphere that contains it.
   [[nodiscard]] __device__ double apply(const Jacobi& jacobi, std::int64_t k, double value) const {
     for (int s = 0; s < 2; ++s) {
       const Sphere& sphere = jacobi.spheres()[s];

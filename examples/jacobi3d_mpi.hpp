@@ -1,5 +1,5 @@
-/// \file  What jacobi3d needs of a grid, in plain MPI: memory of its own, one datatype a face,
-/// Isend, Irecv, Waitall. Of Strake it uses only the names of regions and views.
+/// \file  A grid for jacobi3d in plain MPI: memory of its own, one datatype a face, Isend, Irecv,
+/// Waitall. Of Strake this grid uses only the types of regions and views.
 #pragma once
 
 #include <mpi.h>
@@ -83,7 +83,7 @@ class MpiBox {
   [[nodiscard]] MPI_Comm cart() const { return cart_; }
   [[nodiscard]] const std::vector<Face>& faces() const { return faces_; }
   [[nodiscard]] const strake::Box& stored() const { return stored_; }
-  /// Of all stored cells at `cells`, x fastest.
+  /// A view of all stored cells, which lie at `cells`, x fastest.
   [[nodiscard]] strake::View<double> view_of(double* cells) const {
     const std::int64_t y = stored_.extent(0), z = y * stored_.extent(1);
     double* const origin = cells - (stored_.lower[0] + stored_.lower[1] * y + stored_.lower[2] * z);
@@ -114,7 +114,7 @@ class MpiBox {
   std::vector<Face> faces_;
 };
 
-/// In host memory.
+/// A grid in host memory.
 class MpiGrid : public MpiBox {
  public:
   MpiGrid(MPI_Comm comm, const strake::Index3& extent) : MpiBox(comm, extent) {

@@ -1,5 +1,5 @@
-/// \file  What jacobi3d_cuda needs of a grid, in plain MPI that knows nothing of devices: kernels
-/// pack the faces, and messages go from and to host memory.
+/// \file  A grid for jacobi3d_cuda in plain MPI that knows nothing of devices: kernels pack the
+/// faces, and messages go from and to host memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +15,7 @@
 #include "jacobi3d_mpi.hpp"
 #include "strake/stream.hpp"
 
-/// In the memory of the current device.
+/// A grid in the memory of the current device.
 class DeviceMpiGrid : public MpiBox {
  public:
   DeviceMpiGrid(MPI_Comm comm, const strake::Index3& extent) : MpiBox(comm, extent) {
@@ -86,7 +86,7 @@ class DeviceMpiGrid : public MpiBox {
     check(allocate(&address, bytes_of(cells)), "cudaMalloc or cudaMallocHost");
     return static_cast<double*>(address);
   }
-  /// What `before` gets later comes after the ghost cells. The host waits for the messages.
+  /// Later work of `before` comes after the ghost cells. The host waits for the messages.
   void finish(cudaStream_t before) {
     // The faces are packed, and `in_` has been copied to the device in the step before.
     check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");

@@ -61,7 +61,7 @@ constexpr std::int64_t kMostCells = 1 << 14, kMostSteps = 1000000000, kMostGpus 
 
 int subgrids_of_world(const Options& options) { return ranks_of_world() * options.gpus_a_rank; }
 
-/// The same cuts for the Grid and for plain MPI.
+/// Gives each subgrid `cells` cells along each axis, with equal cuts for the Grid and plain MPI.
 void give_each_subgrid(Options& options, std::int64_t cells) {
   std::array<int, 3> counts{};  // MPI_Dims_create puts the most first: cuts across z are the best
   MPI_Dims_create(subgrids_of_world(options), 3, counts.data());

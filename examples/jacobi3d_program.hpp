@@ -1,4 +1,4 @@
-/// \file  What the programs jacobi3d (of the CPU) and jacobi3d_cuda have in common: options, output
+/// \file  The common part of the programs jacobi3d (on the CPU) and jacobi3d_cuda: options, output
 /// and errors.
 #pragma once
 
@@ -32,19 +32,20 @@ struct Program {
   const char* notes = "";  ///< the end of --help
 };
 
-/// Of all ranks.
+/// The result of all ranks.
 struct Result {
   const char* way = "grid";
   double residual = 0;       ///< the largest change of a cell in the last step
-  double seconds = 0;        ///< a step takes, the slowest rank's
-  double communication = 0;  ///< the share of that, the mean
+  double seconds = 0;        ///< of a step, on the slowest rank
+  double communication = 0;  ///< its share of a step, the mean of the ranks
   std::uint64_t checksum = 0;
 };
 
-/// Between two of the lines that tell how far it is.
+/// Steps between two lines that report progress.
 inline constexpr std::int64_t kStepsPerLine = 50;
 
-/// One such line, on rank 0. Collective: the values are this rank's, `result` is then that of all.
+/// Prints such a line on rank 0. Collective: the values are this rank's, `result` is then that of
+/// all ranks.
 void report(Result& result, std::int64_t steps_done, double residual, double seconds_a_step,
             double communication);
 

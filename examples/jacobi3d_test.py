@@ -86,7 +86,7 @@ def test_host(program, ranks, launch):
         assert (pixel(29 // 3), pixel(29 * 2 // 3)) == ((255, 0, 0), (0, 0, 255)), "no red hot, blue cold sphere"
         text = run(command(2, *problem, "--vtk", os.path.join(folder, "out"), "--plan", "--csv")).stdout
         assert os.path.exists(os.path.join(folder, "out.pvti")), text
-        assert "quantity 'temperature'" in text and "program,way,ranks" in text, text
+        assert "field 'temperature'" in text and "program,way,ranks" in text, text
 
     refuses(program, ["--n", "0"], "--n takes a number from 1 to 16384, not '0'")
     refuses(program, ["--steps", "7x"], "not '7x'")

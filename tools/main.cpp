@@ -52,7 +52,7 @@ std::string unknown_word(const CLI::App& app, const Page& asked, std::span<const
   return asked.name.empty() ? unknown_command(word, pages) : word + " was not expected";
 }
 
-/// What is wrong with the arguments.
+/// Text that says what is wrong with the arguments.
 std::string fault_of(const CLI::App& app, const CLI::ParseError& error, const Page& asked,
                      std::span<const Page> pages, bool has_job) {
   if (asked.takes_job != TakesJob::No && !has_job &&

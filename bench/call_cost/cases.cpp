@@ -10,7 +10,7 @@ constexpr int kPitch = 13;  // from one box to the next: three to a dimension of
 constexpr std::int64_t kCells = Boxes::kGridBytes / 8;
 constexpr int kPeer = 1;
 constexpr int kShort = 8;
-constexpr int kRoomy = 2048;  // shorter than what ranks share memory for; an envelope fits
+constexpr int kRoomy = 2048;  // too short for shared memory, longer than a header message
 using Body = std::function<void()>;
 using Prepare = std::function<Body(const Functions&)>;
 

@@ -1,10 +1,10 @@
-// What an interposer costs for each send and receive, above a stub of the MPI library whose calls
+// Cost of an interposer for each send and receive, above a stub of the MPI library whose calls
 // return at once (stub.cpp). Rank 0 measures. Its messages name rank 1, which sleeps and gets none:
-// Strake treats those of a rank to itself otherwise. The cost of an operation is its time, minus
-// that of the same calls made to the stub itself, minus that of its copy where the message was
-// packed. A call that the interposer adds counts as what the stub takes for it, a few ns; the
-// library would take more, so their number is told too. bench/run-call-cost preloads what this
-// needs.
+// Strake treats messages of a rank to itself otherwise. The cost of an operation is its time, minus
+// the time of the same calls made to the stub itself, minus the time of its copy where the message
+// was packed. A call that the interposer adds counts as what the stub takes for it, a few ns; the
+// library would take more, so the number of such calls is told too. bench/run-call-cost preloads
+// what this needs.
 #include <unistd.h>
 
 #include <algorithm>

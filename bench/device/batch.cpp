@@ -17,7 +17,7 @@ using strake::Layout;
 
 constexpr std::int64_t kCopyBytes = std::int64_t{256} << 20;
 
-/// What the cases on one device share.
+/// Harness, stream, buffers and tables of the cases on one device.
 struct OneDevice {
   Harness& harness;
   strake::Stream stream;
@@ -29,7 +29,7 @@ struct OneDevice {
 
 struct Effort {
   int calls;     ///< in a row
-  int calls_3d;  ///< the same of the runtime's batches, which may take milliseconds
+  int calls_3d;  ///< in a row, of the runtime's batches, which may take milliseconds
   int rounds;
 };
 

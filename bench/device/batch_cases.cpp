@@ -49,7 +49,7 @@ std::vector<Layout> all_regions(const Grid& grid, Regions regions, Cells cells) 
   return layouts;
 }
 
-/// Bytes of whole lines that regions of all quantities touch.
+/// Bytes of whole lines that regions of all fields touch.
 std::int64_t line_bytes(const Grid& grid, Regions regions, Cells cells, std::int64_t line) {
   const Layout together = Layout::sequence(all_regions(grid, regions, cells));
   return grid.quantities * count_lines(together, line).touched * line;

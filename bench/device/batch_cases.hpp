@@ -16,13 +16,13 @@
 
 namespace bench {
 
-/// Cubes of doubles with `radius` ghost cells on every side, one cube for each quantity.
+/// Cubes of doubles with `radius` ghost cells on every side, one cube for each field.
 struct Grid {
   std::int64_t cells;
   std::int64_t radius;
   int quantities;
   [[nodiscard]] std::int64_t side() const { return cells + 2 * radius; }
-  /// Of one quantity.
+  /// Bytes of one field.
   [[nodiscard]] std::int64_t bytes() const {
     return side() * side() * side() * static_cast<std::int64_t>(sizeof(double));
   }
@@ -32,7 +32,7 @@ struct Grid {
 enum class Regions { All, XFaces, YzFaces };
 [[nodiscard]] const char* name_of(Regions regions);
 
-/// One allocation for each quantity.
+/// One allocation for each field.
 using GridMemory = std::vector<std::unique_ptr<Memory>>;
 [[nodiscard]] GridMemory make_memory(const Grid& grid, int device);
 
@@ -47,14 +47,14 @@ struct BatchCase {
   [[nodiscard]] std::int64_t payload_bytes() const;
 };
 
-/// The regions at the border of the interior, of all quantities, packed back to back.
+/// Bytes of the regions at the border of the interior, of all fields.
 [[nodiscard]] std::int64_t halo_bytes(const Grid& grid, Regions regions);
-/// These regions of grid `a` (or `b`) to a dense run in `dense_a` (or `dense_b`).
+/// Copies of these regions of grid `a` (or `b`) to a dense run in `dense_a` (or `dense_b`).
 [[nodiscard]] BatchCase halo_to_dense(const Grid& grid, Regions regions, const GridMemory& a,
                                       const GridMemory& b, const Memory& dense_a,
                                       const Memory& dense_b);
-/// These regions of grid `a` to the opposite ghost regions of grid `b`, and the other way round if
-/// both are on one device.
+/// Copies of these regions of grid `a` to the opposite ghost regions of grid `b`; the second set of
+/// addresses swaps the grids if both are on one device.
 [[nodiscard]] BatchCase halo_to_halo(const Grid& grid, Regions regions, const GridMemory& a,
                                      const GridMemory& b);
 

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Ends the process with a message if a call failed.
 void check(cudaError_t code, std::source_location where = std::source_location::current());
-/// The same for a condition: a wrong answer is never timed.
+/// Ends the process with a message if `condition` is false: a wrong answer is never timed.
 void require(bool condition, const char* what,
              std::source_location where = std::source_location::current());
 
@@ -47,7 +47,7 @@ class Memory {
   std::byte* data_ = nullptr;
 };
 
-/// What the benchmarks share: the back end, a queue, the report, and the device's ceilings.
+/// Shared means of the benchmarks: the back end, a queue, the report, and the device's ceilings.
 class Harness {
  public:
   Harness(const Options& options, const Report& report);

@@ -73,8 +73,8 @@ void run_face(Harness& harness, bool pack) {
       summarize(to_us(harness.device_seconds(1, samples, [&](int) { run(next++); })));
   const Summary copies_alone =
       summarize(to_us(harness.device_seconds(1, samples, [&](int) { copy(next++); })));
-  // The same face again and again: it stays in the L2 cache, as does what the contiguous copy
-  // moves.
+  // One face again and again: the face stays in the L2 cache, as do the bytes of the contiguous
+  // copy.
   const Summary ours_warm =
       summarize(to_us(harness.device_seconds(kColumns, samples, [&](int) { run(0); })));
   const Summary copies_warm =

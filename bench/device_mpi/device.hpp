@@ -22,7 +22,7 @@ void require_device();
 /// Ranks share the devices round robin. Returns how many there are.
 int use_device(int rank);
 std::string device_name();
-/// What the environment says of the method, for the lines: STRAKE_METHOD and STRAKE_CHUNK.
+/// The transport that the environment sets, for the lines: STRAKE_METHOD and STRAKE_CHUNK.
 std::vector<Field> method_fields();
 
 enum class Where { Device, Pinned };

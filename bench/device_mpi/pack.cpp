@@ -89,7 +89,7 @@ void measure(const std::string& name, const Case& c, const Buffers& b, Parts& pa
   const double pack_alone = summarize(in_turn(turns, packing)[0]).median;
   const double unpack_alone = summarize(in_turn(turns, unpacking)[0]).median;
   const double copy = summarize(in_turn(turns, copying)[0]).median;
-  // What such a kernel costs when it is written for this one case.
+  // Times of such kernels when they are written for this one case.
   double hand_pack = 0;
   double hand_unpack = 0;
   if (static_cast<std::int64_t>(c.blocks.size()) == kSmallObject.blocks) {

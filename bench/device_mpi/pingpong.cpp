@@ -74,7 +74,7 @@ void print(const std::string& name, const Object2d& object, const Samples& sampl
     fields.emplace_back("sum_us", sum);
     fields.emplace_back("of_sum", whole.median / sum);
   } else if (small.contains(object.block_bytes)) {
-    // Of the method in force; where the choice is free, of the better one.
+    // The slowest stage of the transport in force; where the choice is free, of the better one.
     const double slowest = method == "staged"     ? staged
                            : method == "one-shot" ? one_shot
                                                   : std::min(one_shot, staged);

@@ -70,7 +70,7 @@ class NotFusedContender final : public GridContender {
   NotFused exchanges_;
 };
 
-/// Of blocks that are a program's own.
+/// A contender whose blocks are a program's own.
 class HaloContender : public Contender {
  public:
   HaloContender(const RankBox& box, const HaloShape& shape) : halo_(box, shape) {}
@@ -166,9 +166,9 @@ std::unique_ptr<Contender> make(const RankBox& box, const HaloShape& shape) {
 
 }  // namespace
 
-// grid: a strake::Grid. grid, not fused: the same by an exchange a direction and quantity, all
-// begun and then waited for. subarray: one message a direction and quantity, of a subarray. packed:
-// loops pack all quantities of a direction into one buffer, and unpack them.
+// grid: a strake::Grid. grid, not fused: one exchange a direction and field instead, all started
+// and then waited for. subarray: one message a direction and field, of a subarray. packed: loops
+// pack all fields of a direction into one buffer, and unpack them.
 const std::vector<ContenderKind>& contender_kinds() {
   static const std::vector<ContenderKind> kinds = {{"grid", make<GridContender>},
                                                    {"grid, not fused", make<NotFusedContender>},

@@ -18,22 +18,21 @@ class NoDevice : public strake::Error {
   using Error::Error;
 };
 
-/// Each has arrays of its own. Interior cells hold a number that says cell, quantity and epoch.
-/// Making and destroying one is collective.
+/// A contender has arrays of its own. Interior cells hold a number that says cell, field and epoch.
+/// Making and destroying a contender is collective.
 class Contender {
  public:
   virtual ~Contender() = default;
   virtual void exchange() = 0;
-  /// That exchange() makes, one after the other.
+  /// The number of exchanges that exchange() makes, one after the other.
   [[nodiscard]] virtual int exchanges() const { return 1; }
-  /// What the host's calls take of one exchange, on the average; negative: it was not measured.
-  /// [us]
+  /// Time of the host's calls for one exchange, on the average; negative: it was not measured. [us]
   [[nodiscard]] virtual double host_us() const { return -1; }
   /// For people: how bytes travel, and how the last exchange went; empty: there is none.
   [[nodiscard]] virtual std::string plan() const { return {}; }
   /// Interior cells hold the epoch's numbers; ghosts hold -1.
   virtual void fill(int epoch) = 0;
-  /// Of this rank, ghosts too.
+  /// The number of wrong cells of this rank, ghosts too.
   [[nodiscard]] virtual std::int64_t wrong_cells(int epoch) const = 0;
 };
 

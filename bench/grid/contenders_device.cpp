@@ -19,7 +19,7 @@ ContenderKind nccl_kind(const char* name, int exchanges) {
           }};
 }
 
-/// Of one GPU a rank only.
+/// The kind, for jobs of one GPU a rank only.
 ContenderKind one_gpu(ContenderKind kind) {
   return {kind.name, [make = kind.make](const RankBox& box, const HaloShape& shape) {
             return shape.gpus == 1 ? make(box, shape) : nullptr;

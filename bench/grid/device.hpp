@@ -12,9 +12,9 @@ namespace bench {
 /// \throws strake::CudaError  with the call's place, if a call failed
 void check(cudaError_t code, std::source_location where = std::source_location::current());
 
-/// How many this process sees. \throws NoDevice  none
+/// The number of devices that this process sees. \throws NoDevice  none
 [[nodiscard]] int devices();
-/// That of a rank: ranks share the devices of their node round robin.
+/// The device of a rank: ranks share the devices of their node round robin.
 [[nodiscard]] int device_of(int rank);
 /// Makes this rank's device the current one, and returns it.
 int use_device();

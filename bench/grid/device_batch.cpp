@@ -31,7 +31,7 @@ class OpenedBlocks {
   OpenedBlocks(const OpenedBlocks&) = delete;
   OpenedBlocks& operator=(const OpenedBlocks&) = delete;
 
-  /// Those of `peers`. Collective.
+  /// Opens the blocks of `peers`; `own` is this rank's block. Collective.
   cudaError_t open(double* own, const std::vector<int>& peers) {
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

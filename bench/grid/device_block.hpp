@@ -45,7 +45,7 @@ class DeviceBlock {
   DeviceMemory memory_;
 };
 
-/// What has such a block, and a stream in which it works.
+/// A contender that has such a block, and a stream in which it works.
 class BlockContender : public Contender {
  public:
   BlockContender(const RankBox& box, const HaloShape& shape)

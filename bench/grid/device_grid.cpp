@@ -26,7 +26,7 @@ bool is_graph(Pace pace) {
 }
 bool is_fused(Pace pace) { return pace != Pace::EnqueueNotFused && pace != Pace::GraphNotFused; }
 
-/// What is enqueued in a stream, as a graph.
+/// A graph of the work that a function enqueues in a stream.
 class Graph {
  public:
   Graph(strake::Stream& stream, const std::function<void()>& enqueue) {
@@ -58,7 +58,7 @@ class DeviceGridContender final : public Contender {
   DeviceGridContender(const RankBox& box, const HaloShape& shape, Pace pace)
       : pace_(pace),
         places_(use_places(shape.gpus)),
-        // Of a rank with several blocks these are one above the other, along z.
+        // The blocks of a rank that has several are one above the other, along z.
         grid_(
             MPI_COMM_WORLD,
             std::array<std::int64_t, 3>{

@@ -14,7 +14,7 @@ enum class Pace {
   EnqueueTen,  ///< ten of these
   Graph,       ///< a graph of enqueue(stream)
   GraphOfTen,  ///< a graph of ten of these
-  /// \{ The same without the grid's fusion: an exchange a direction and quantity.
+  /// \{ Enqueue and Graph without the grid's fusion: an exchange a direction and field.
   EnqueueNotFused,
   GraphNotFused,
   /// \}

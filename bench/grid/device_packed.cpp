@@ -85,8 +85,8 @@ PackedContender::PackedContender(const RankBox& box, const HaloShape& shape,
     at += cells;
   }
 
-  // In a message the boxes come in the order of the directions, and then of the quantities: for
-  // sender and receiver alike.
+  // In a message the boxes come in the order of the directions, and then of the fields: for sender
+  // and receiver alike.
   std::vector<BoxCopy> packs;
   std::vector<BoxCopy> unpacks;
   for (const Transfer& t : transfers) {

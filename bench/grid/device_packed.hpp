@@ -1,5 +1,6 @@
-/// \file  What a good program writes by hand: one kernel packs all quantities and directions into a
-/// buffer a peer, and copies what a rank sends to itself; messages; one kernel unpacks.
+/// \file  The exchange that a good program writes by hand: one kernel packs all fields and
+/// directions into a buffer a peer, and copies what a rank sends to itself; messages; one kernel
+/// unpacks.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,7 @@ class PackedContender : public BlockContender {
   PackedContender(const RankBox& box, const HaloShape& shape, DeviceMemory::Where buffers);
 
  protected:
-  /// What goes to a peer and comes from there: both are as many cells, one after the other.
+  /// A message to a peer and one from there, of as many cells each.
   struct Message {
     int peer;
     double* out;

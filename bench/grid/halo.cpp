@@ -30,7 +30,7 @@ std::string name_of(const HaloShape& shape) {
          (shape.gpus > 1 ? "_g" + std::to_string(shape.gpus) : std::string());
 }
 
-/// What is asked for on the command line: named cases, or all combinations of numbers.
+/// The cases of the command line: named ones, or all combinations of numbers.
 struct Wanted {
   std::vector<std::string> cases, edges, quantities, radii, ways, gpus, plans;
 };
@@ -55,8 +55,8 @@ std::vector<int> numbers(const char* option, const std::vector<std::string>& tex
 }
 
 std::vector<HaloShape> shapes_of(const Wanted& wanted, bool quick) {
-  // RAJAPerf's HALO_EXCHANGE by default; three quantities of a wide stencil, on the block of
-  // GHEX's benchmarks.
+  // RAJAPerf's HALO_EXCHANGE by default; three fields of a wide stencil, on the block of GHEX's
+  // benchmarks.
   constexpr HaloShape kRajaperf{100, 1, 3};
   constexpr HaloShape kGhex{128, 3, 3};
   std::vector<HaloShape> shapes;
@@ -169,8 +169,8 @@ struct Job {
   const std::vector<std::string>& plans;  ///< of these ways
 };
 
-// What a plan says of a round with a launch and a wait, which this machine's profile predicts; else
-// a negative number.
+// The time of a round with a launch and a wait that a plan's text predicts by this machine's
+// profile; negative: it predicts none.
 double predicted_us(const std::string& plan) {
   constexpr const char* kWord = "predicted: ";
   const std::size_t at = plan.find(kWord);
@@ -192,7 +192,7 @@ bool all_right(const Job& job, const HaloShape& shape, const std::vector<Running
   return right;
 }
 
-// The same; prints the lines if so.
+// Whether all cells were right; prints the lines if so.
 bool measure(const Job& job, const HaloShape& shape, const std::vector<Running>& contenders) {
   if (!all_right(job, shape, contenders, 0)) return false;
   const auto seconds = sample_all(job.options.budget, contenders);

@@ -40,7 +40,7 @@ struct BoxCopy {
   Divisor rows;    ///< of a plane
 };
 
-/// What one thread block copies: so many cells of a box, from this one on.
+/// Cells that one thread block copies: up to kTileCells of a box, from number `first` on.
 struct Tile {
   std::uint32_t box = 0;
   std::uint32_t first = 0;

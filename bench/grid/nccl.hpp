@@ -20,7 +20,7 @@ class NcclCommunicator {
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  /// What is between these two goes at once, so that sends and receives may meet.
+  /// Sends and receives between these two calls start together, so that they may meet.
   /// \throws strake::Error  these and the others, if NCCL fails
   void group_start() const;
   void group_end() const;

@@ -1,5 +1,5 @@
 /// \file  The exchange of a grid without its fusion: as many exchanges as it has directions and
-/// quantities.
+/// fields.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace bench {
 
-/// They fill the ghost cells of the grid's own arrays, as the grid's exchange of all quantities
-/// does.
+/// Exchanges that fill the ghost cells of the grid's own arrays, as the grid's exchange of all
+/// fields does.
 class NotFused {
  public:
   /// `fields` have no second buffer. Making and destroying it is collective.
@@ -25,8 +25,8 @@ class NotFused {
   void enqueue(strake::Stream& stream);
 
  private:
-  /// On a device all quantities of a direction have one plan, which is run for each: each plan has
-  /// a mailbox.
+  /// On a device all fields of a direction have one plan, which is run for each: each plan has a
+  /// staging buffer.
   struct Run {
     std::size_t plan;
     std::byte* base;

@@ -1,4 +1,4 @@
-/// \file  What the cells of a grid hold: numbers that say cell, quantity and epoch.
+/// \file  Values of a grid's cells: numbers that say cell, field and epoch.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// What a cell of a grid holds. A ghost's number is that of the cell it stands for.
+/// The value of a grid's cell. A ghost's number is that of the cell it stands for.
 [[nodiscard]] inline double grid_number(const strake::Index3& cell, const strake::Index3& extent,
                                         std::size_t quantity, std::size_t quantities, int epoch) {
   std::int64_t n = epoch;
@@ -20,7 +20,7 @@ namespace bench {
                              static_cast<std::int64_t>(quantity));
 }
 
-/// The same of all cells of `stored`, x fastest; cells that are not in `filled` hold -1.
+/// Values of all cells of `stored`, x fastest; cells that are not in `filled` hold -1.
 [[nodiscard]] inline std::vector<double> grid_numbers(const strake::Box& stored,
                                                       const strake::Box& filled,
                                                       const strake::Index3& extent,

@@ -1,4 +1,4 @@
-/// \file  What a rank sends and receives in a ghost exchange with 26 neighbours, as boxes of cells.
+/// \file  Boxes of cells that a rank sends and receives in a ghost exchange with 26 neighbours.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// What all ranks send in one direction. The parts are those of each array.
+/// A transfer that every rank makes in one direction. The parts are those of each array.
 struct Transfer {
   int to;
   int from;  ///< the neighbour on the other side
@@ -23,7 +23,7 @@ struct Transfer {
   return std::int64_t{part.sizes[0]} * part.sizes[1] * part.sizes[2];
 }
 
-/// What a rank sends in one exchange of all quantities. [bytes]
+/// Volume of the messages that a rank sends in one exchange of all fields. [bytes]
 struct HaloBytes {
   std::int64_t within = 0;  ///< to itself
   std::int64_t to_others = 0;

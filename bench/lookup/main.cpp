@@ -1,4 +1,4 @@
-// What choosing a method costs, as JSON lines: for a message of elements whose choice was made
+// Time of choosing a transport, as JSON lines: for a message of elements whose choice was made
 // before, of 10,000 different ones; for elements that are new; and for a message by itself. Every
 // kept choice is compared with the one made anew.
 #include <fmt/format.h>

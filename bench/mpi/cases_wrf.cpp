@@ -15,7 +15,7 @@ struct Patch {
   int species;  // of a 4D field; all of them travel
 };
 
-// What travels of one field: the ranges [first, first + count) of i and j.
+// The part of a field that travels: the ranges [first, first + count) of i and j.
 struct Side {
   int i, ni, j, nj;
 };

@@ -1,6 +1,6 @@
-// What making, committing, first using and freeing a datatype costs: O(1) for strided types,
-// O(blocks) for lists. The use is a persistent receive from nobody, made and freed: what is used
-// often has to be known at once.
+// Times of making, committing, first using and freeing a datatype: O(1) for strided types,
+// O(blocks) for lists. The use is a persistent receive from nobody, made and freed: a type that is
+// used often has to be known at once.
 #include <array>
 #include <cstddef>
 #include <cstdio>

@@ -27,7 +27,7 @@ struct ExchangeCase {
   }
 };
 
-// EDGE,RADIUS,QUANTITIES,FORM. False if it is something else.
+// Parses a --case: edge, radius, number of fields, form. False if `text` is something else.
 bool parse_case(const std::string& text, ExchangeCase& parsed) {
   HaloShape& s = parsed.shape;
   int end = 0;

@@ -32,12 +32,13 @@ class RankBox {
 struct HaloShape {
   int edge = 32;       ///< interior cells of a block in each dimension
   int radius = 1;      ///< ghost cells on each side; at most `edge`
-  int quantities = 1;  ///< arrays; each travels in messages of its own
+  int quantities = 1;  ///< fields; each travels in messages of its own
   int gpus = 1;        ///< of a rank, each with such a block (bench/grid)
   MemoryOf memory = MemoryOf::Heap;
 };
 
-/// What all ranks send in one direction. A rank receives it from the neighbour on the other side.
+/// A message that all ranks send in one direction. A rank receives it from the neighbour on the
+/// other side.
 struct Way {
   int code;  ///< of the direction: 0 to 26 but 13
   Triple direction;
@@ -77,7 +78,7 @@ class Halo {
   }
   [[nodiscard]] std::int64_t bytes_sent() const;
 
-  /// Interior cells hold a number that says cell, quantity and `epoch`; ghosts hold -1.
+  /// Interior cells hold a number that says cell, field and `epoch`; ghosts hold -1.
   void fill(int epoch);
   /// Cells that do not hold what the whole grid has there, ghosts too.
   [[nodiscard]] std::int64_t wrong_cells(int epoch) const;

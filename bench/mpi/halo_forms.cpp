@@ -8,7 +8,7 @@ namespace {
 // One tag for each message that a rank sends: two neighbours may be the same rank.
 int tag_of(const Way& way, int quantity) { return 27 * quantity + way.code; }
 
-// visit(way, the quantity's array, tag)
+// Calls visit(way, the field's array, tag) for each message.
 template <typename Visit>
 void for_each_message(const Halo& halo, Visit&& visit) {
   for (int q = 0; q < halo.quantities(); ++q) {

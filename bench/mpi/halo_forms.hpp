@@ -16,8 +16,8 @@ struct HaloForm {
   std::function<std::function<void()>(const Halo&)> prepare;
 };
 
-/// p2p: Irecv, Isend, Waitall. persistent: Startall, Waitall. sendrecv: 26 MPI_Sendrecv a quantity.
-/// neighbourhood: MPI_Neighbor_alltoallw, one call a quantity.
+/// p2p: Irecv, Isend, Waitall. persistent: Startall, Waitall. sendrecv: 26 MPI_Sendrecv a field.
+/// neighbourhood: MPI_Neighbor_alltoallw, one call a field.
 const std::vector<HaloForm>& halo_forms();
 
 }  // namespace bench

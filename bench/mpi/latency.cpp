@@ -1,6 +1,6 @@
-// What small messages cost between two ranks, host memory: nothing here can be made faster, so this
-// shows the cost of an interposer. Point-to-point cases are half round trips; collectives and what
-// goes to the rank itself, or to nobody, are whole calls.
+// Times of small messages between two ranks, host memory: nothing here can be made faster, so this
+// shows the cost of an interposer. send_recv is half a round trip; the other cases are whole calls:
+// exchanges, messages to the rank itself or to nobody, collectives.
 #include <array>
 #include <cstdio>
 #include <cstring>

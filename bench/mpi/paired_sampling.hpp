@@ -38,7 +38,7 @@ std::vector<double> sample_together(const Budget& budget, Body&& body) {
   return take_samples(plan, body);
 }
 
-/// The same of two bodies, some samples of the one and some of the other by turns, each time after
+/// Samples two bodies as sample_together() does one: some samples of each by turns, each time after
 /// a call that does not count.
 template <typename First, typename Second>
 std::array<std::vector<double>, 2> sample_both(const Budget& budget, First&& first,

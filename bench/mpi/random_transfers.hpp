@@ -30,7 +30,7 @@ struct RandomTransfer {
   [[nodiscard]] std::string name(int number) const;
 };
 
-/// The same for the same seed on every machine: sizes of 64 B to 16 MiB, blocks of 1 B to 4 KiB,
+/// Transfers that the seed alone determines: sizes of 64 B to 16 MiB, blocks of 1 B to 4 KiB,
 /// pitches of 1 to 32 blocks, all spread evenly over their logarithms; extents of 256 MiB at most.
 std::vector<RandomTransfer> random_transfers(int count, unsigned seed);
 /// The columns of grids whose rows are a power of two: pitches of 2 to 64 KiB, blocks of 1 B to

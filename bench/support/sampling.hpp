@@ -59,7 +59,7 @@ std::vector<double> take_samples(const Plan& plan, Body&& body) {
   return seconds;
 }
 
-/// The same by the plan that the budget allows, in turn with other jobs where there are such.
+/// Takes samples by the plan that the budget allows, in turn with other jobs if there are any.
 template <typename Body>
 std::vector<double> sample(const Budget& budget, Body&& body) {
   Turns::instance().next();

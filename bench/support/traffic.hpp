@@ -1,5 +1,5 @@
-/// \file  What a copy must move at least, and how long a memcpy of as much takes: the bound of a
-/// pack or unpack.
+/// \file  Bytes that a copy must move at least, and how long a memcpy of as many takes: the bound
+/// of a pack or unpack.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-/// \file  What programs link to.
+/// \file  Visibility of the symbols that programs link to.
 #pragma once
 
 /// Marks what libstrake-openmpi.so and libstrake-mpich.so export: all else in them is hidden, so

@@ -63,7 +63,7 @@ struct Direction {
   [[nodiscard]] constexpr int order() const noexcept {
     return (x != 0 ? 1 : 0) + (y != 0 ? 1 : 0) + (z != 0 ? 1 : 0);
   }
-  /// Whether it is one of a space of so many axes.
+  /// Whether the direction lies in a space of `axes` axes.
   [[nodiscard]] constexpr bool is_within(int axes) const noexcept {
     return (axes > 1 || y == 0) && (axes > 2 || z == 0);
   }

@@ -13,7 +13,8 @@
 
 namespace strake {
 
-/// `combine(there, came, bytes)` of adjacent bytes. One that is empty replaces what is there.
+/// How received values merge with those that are there: `combine(there, came, bytes)` for each
+/// contiguous block. An empty Combine overwrites.
 class Combine {
  public:
   using Bytes = std::function<void(std::byte* there, const std::byte* came, std::int64_t bytes)>;
@@ -23,7 +24,7 @@ class Combine {
   requires(!std::same_as<std::remove_cvref_t<How>, Combine>)
       Combine(How&& how)  // NOLINT(google-explicit-constructor): a functor is one
       : bytes_(std::forward<How>(how)) {}
-  /// The same by a device.
+  /// Merges by `how` in host memory, and by `on_device` in a device's.
   Combine(Bytes how, std::optional<DeviceCombine> on_device)
       : bytes_(std::move(how)), on_device_(on_device) {}
 
@@ -31,7 +32,7 @@ class Combine {
   void operator()(std::byte* there, const std::byte* came, std::int64_t bytes) const {
     bytes_(there, came, bytes);
   }
-  /// Nothing: it is for host memory alone.
+  /// Returns nullopt if the operation runs on host memory only.
   [[nodiscard]] const std::optional<DeviceCombine>& on_device() const noexcept {
     return on_device_;
   }
@@ -41,8 +42,8 @@ class Combine {
   std::optional<DeviceCombine> on_device_;
 };
 
-/// Of elements of type T, in host memory: each becomes `op(there, came)`. Blocks of the layouts are
-/// whole elements, aligned.
+/// Merges elements of type T in host memory: each becomes `op(there, came)`. Blocks of the layouts
+/// are whole elements, aligned.
 template <typename T, typename Op>
 [[nodiscard]] Combine combine_with(Op op, std::optional<DeviceCombine> on_device = std::nullopt) {
   return {[op](std::byte* there, const std::byte* came, std::int64_t bytes) {
@@ -74,7 +75,7 @@ template <typename T>
   return combine_with<T>([](const T& a, const T& b) { return a < b ? b : a; }, on_device);
 }
 /// \}
-/// What comes takes the place of what is there.
+/// Received values overwrite those that are there.
 [[nodiscard]] inline Combine replace() { return {}; }
 
 }  // namespace strake

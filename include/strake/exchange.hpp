@@ -22,8 +22,8 @@
 
 namespace strake {
 
-/// What one rank moves in an exchange: its arrays, and which of their bytes go to which rank and
-/// come from which.
+/// One rank's part of an exchange: its arrays, and which of their bytes it sends to which rank and
+/// receives from which.
 class STRAKE_API ExchangePart {
  public:
   /// An array: a memory whose address is given at each start, so that buffers may alternate.
@@ -31,11 +31,11 @@ class STRAKE_API ExchangePart {
   /// \returns its number, from 0 on
   int array(Place place = {}, std::int64_t size_bytes = std::numeric_limits<std::int64_t>::max());
 
-  /// \{ `layout` of `array` goes to `peer`, comes from there. The other side has one with the same
-  /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other. Of
-  /// several with one peer and tag the first meets the first. What is received has no byte in
-  /// common with what is sent, nor with what another receive() names; bytes may be sent several
-  /// times. `peer` may be this rank. `what` is for errors ("rho, direction +x").
+  /// \{ `layout` of `array` goes to `peer`, comes from there. The peer has a transfer with the same
+  /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other.
+  /// Transfers with equal peer and tag are matched in the order of declaration. Received bytes are
+  /// neither sent nor named by another receive(); bytes may be sent several times. `peer` may be
+  /// this rank. `what` is for errors ("rho, direction +x").
   /// A neighbour may be oriented: where its axes are permuted or reversed, one side lists its cells
   /// in the order of the other, by a Layout::box with one Dim for each axis of that side, around
   /// one element, with the own stride along the axis, negative where it is reversed.
@@ -99,77 +99,64 @@ class STRAKE_API Exchange {
     if (std::uncaught_exceptions() > exceptions_) unwind();
   }
 
-  /// Begins it: what is sent is that of now, in arrays at `arrays`, by number. What is sent must
-  /// not be changed, and what is received not be used, before it has ended. Waits for no other
-  /// rank; what can't be done yet is done by test() and wait(), of this exchange or of another one
-  /// that this thread has begun.
-  /// \throws InvalidArgument  not as many addresses as arrays, an array that is elsewhere than
-  /// planned; it has begun already; MpiError, CudaError
-  void start(std::span<std::byte* const> arrays);
-  /// The same of arrays in a device's memory that work in `after` writes and reads: the exchange
-  /// comes after it, and waits for nothing that `after` gets later. Without it, after what is in
-  /// the device's legacy default stream. What `after` captures gets the start, too; wait(Stream&)
-  /// ends it then.
-  /// \throws InvalidArgument  a stream of another device than the arrays'; Unsupported `after` is
-  /// being captured, and not all ranks' arrays can be reached from this device, or copy engines
-  /// move the bytes (STRAKE_METHOD=engine); CudaError
-  void start(std::span<std::byte* const> arrays, Stream& after);
-  /// The same of arrays in the memories of several devices: it comes after the work in each of
-  /// these streams. (One stream alone orders what all devices do.)
-  /// \throws InvalidArgument  some of them are being captured, some not
-  void start(std::span<std::byte* const> arrays, std::span<Stream> after);
-  /// A whole exchange of arrays in a device's memory, in `stream`: after the work in it, and before
-  /// what it gets later. No CPU waits or takes part, and it may be captured in a graph, which
-  /// exchanges these arrays at each launch. Where not all ranks' arrays can be reached from this
-  /// device, or ranks share it, it is start() and wait() instead. Each rank may use whichever of
-  /// these it likes. Destroy the exchange when its work in streams and graphs is done. A launch of
-  /// a graph is a use like others: order it with them by streams and events, and let none come
-  /// between a start and its end. A stream that waits for a rank that has left, given up, or died,
-  /// waits until the job is ended. Of exchanges in several streams up to 16 may wait at once.
-  /// \throws  as start()
-  void enqueue(std::span<std::byte* const> arrays, Stream& stream);
-  /// The same in several streams: after the work in all, and before what any gets later.
-  void enqueue(std::span<std::byte* const> arrays, std::span<Stream> streams);
-  /// The other way: what was received goes back to where it came from, and is combined with what is
-  /// there, by array of the rank that gets it, in the order of its sends: the same result in each
-  /// run (but where values are replaced on a device: one of several that come for one value stays).
+  /// Starts the exchange with the values that the arrays hold now, or, in a device's memory, when
+  /// the work that `after` holds now is done; `arrays[i]` is the address of array i. Sent bytes
+  /// must not be changed, and received ones not be used, before the exchange has ended. Waits for
+  /// no other rank; test() and wait(), of this exchange or of another one that this thread has
+  /// begun, do what can't be done yet. \param after  streams of the devices that hold arrays; one
+  /// of them orders what all devices do; none: the legacy default streams of these devices. A graph
+  /// that they capture contains the start; a wait() with streams ends the exchange then. \throws
+  /// InvalidArgument  not as many addresses as arrays, an array that is elsewhere than planned; the
+  /// exchange has begun already; a stream of another device than the arrays'; some streams are
+  /// being captured, some not. Unsupported  streams are being captured, and not all ranks' arrays
+  /// can be reached from this device, or copy engines move the bytes (STRAKE_METHOD=engine).
+  /// MpiError, CudaError
+  void start(std::span<std::byte* const> arrays, const Streams& after = {});
+  /// Enqueues a whole exchange of arrays in a device's memory in `streams`: after the work in all
+  /// of them, and before work that any of them gets later. No CPU waits or takes part, and the
+  /// exchange may be captured in a graph, which exchanges these arrays at each launch. Where not
+  /// all ranks' arrays can be reached from this device, or ranks share it, or there are no streams,
+  /// it is start() and wait() instead. Each rank may use whichever of these it likes. Destroy the
+  /// exchange when its work in streams and graphs is done. A launch of a graph is a use like
+  /// others: order it with them by streams and events, and let none come between a start and its
+  /// end. A stream that waits for a rank that has left, given up, or died, waits until the job is
+  /// ended. Of exchanges in several streams up to 16 may wait at once. \throws  as start()
+  void enqueue(std::span<std::byte* const> arrays, const Streams& streams);
+  /// Reverse exchange: sends each received region back to its owner, which merges it by
+  /// `combine[array]`, in the order of the owner's send() calls: the same result in each run (but
+  /// where values are replaced on a device: one of several that come for one value stays).
   /// \param combine  as many as arrays, or one for all; in a device's memory sum, min or max
   /// \throws  as start(); Unsupported  values that devices don't combine, or some ranks' devices
   /// don't reach each other
   void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
-  /// Whether it has ended. Moves what can be moved. True also if none was begun.
+  /// Whether the exchange has ended; true also if none was begun. Moves what can be moved.
   /// \throws Error  a rank that this one waits for has left the exchange or given it up, or is of
   /// this node and has died: the message names it, and the first rank that was the cause. This rank
   /// has given up then. MpiError
   bool test();
-  /// Until it has ended: what comes is here, and what was sent may be changed. Who has all that it
-  /// needs waits for no rank that is late. (But for a device's memory that other ranks' devices
-  /// don't reach a rank has to call Strake once after the device's earlier work is done, before
-  /// others get its bytes.)
-  /// \throws  as test()
-  void wait();
-  /// The same for the work that `before` gets later: the stream waits, not the host, which may use
-  /// the exchange again at once. As enqueue(), the host waits where devices can't.
+  /// Waits until all receives are complete and all sent bytes may be changed. Returns as soon as
+  /// this rank's own transfers are done, whichever other rank is late. (If other ranks' devices
+  /// don't reach a rank's device memory, that rank has to call Strake once after the device's
+  /// earlier work is done, before others get its bytes.)
+  /// \param before  streams whose later work waits in place of the host, which may use the exchange
+  /// again at once; as in enqueue(), the host waits where devices can't
   /// \throws  as start(), test()
-  void wait(Stream& before);
-  /// The same for the work that any of these streams gets later; if there are none, as wait().
-  void wait(std::span<Stream> before);
+  void wait(const Streams& before = {});
   /// For a rank that can't go on: it starts no more, and waits for no other rank. Peers whose CPUs
   /// wait for it, now or later, get an Error that names it.
   void give_up() noexcept;
-  /// Whether it was begun, and neither test() nor wait() has told that it has ended.
+  /// Whether an exchange was begun, and neither test() nor wait() has reported its end.
   [[nodiscard]] bool running() const noexcept;
   /// Whether all that comes from `peer` has come, as the last test() found.
   [[nodiscard]] bool arrived(int peer) const noexcept;
 
-  /// What is exchanged with a rank, which may be this one.
+  /// The transfers with one rank, which may be this one.
   struct PeerPlan {
     int rank = 0;
     std::int64_t sends_bytes = 0;
     std::int64_t receives_bytes = 0;
-    /// How what is sent travels, as the last round forward did: the name of a transport
-    /// (STRAKE_METHOD), "self", "direct", "shared", "put", "engine", "one-shot", "staged", "device"
-    /// or "pack".
+    /// The transport (STRAKE_METHOD) of the sent bytes in the last round forward: "self", "direct",
+    /// "shared", "put", "engine", "one-shot", "staged", "device" or "pack".
     std::string transport;
   };
   [[nodiscard]] std::vector<PeerPlan> peers() const;
@@ -178,7 +165,7 @@ class STRAKE_API Exchange {
   /// last one took there, stage by stage, unless it was one launch. The host waits for the device
   /// then.
   [[nodiscard]] std::string plan() const;
-  /// What this rank sends in one exchange. [bytes]
+  /// Size of all that this rank sends in one exchange. [bytes]
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
  private:

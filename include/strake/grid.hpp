@@ -1,10 +1,11 @@
-/// \file  Structured grids: quantities on a rank's part of a grid, whose ghost cells other ranks
-/// own, and their exchange. Source: dissertation 4 (the stencil library).
+/// \file  Structured grids: fields on a rank's part of a grid, whose ghost cells other ranks own,
+/// and their exchange. Source: dissertation 4 (the stencil library).
 #pragma once
 
 #include <mpi.h>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -29,7 +30,7 @@ namespace strake {
 /// of 0 is not exchanged.
 class Radius {
  public:
-  /// The same in all 26.
+  /// `all` cells in each of the 26 directions.
   constexpr Radius(int all = 0) noexcept { cells_.fill(all); }  // NOLINT(*-explicit-*)
   /// Stencils that reach along the axes only.
   [[nodiscard]] static constexpr Radius faces(int cells) noexcept {
@@ -51,8 +52,8 @@ class Radius {
   std::array<int, kDirectionNumbers> cells_{};
 };
 
-/// Where in its cell a quantity is. Along an axis where it is on the faces, and the grid is open,
-/// there is one more of it than there are cells, which the last rank owns.
+/// Staggering of a field: along each axis at cell centres, or (true) on the faces normal to it. An
+/// open axis has one more face than cells; the last rank owns it.
 struct At {
   bool x = false;
   bool y = false;
@@ -65,7 +66,7 @@ inline constexpr At face_z{false, false, true};
 inline constexpr At node{true, true, true};
 
 struct GridOptions {
-  Radius radius = 1;  ///< of quantities that have none of their own
+  Radius radius = 1;  ///< of fields that have none of their own
   std::array<bool, 3> periodic{};
   std::array<int, 3> counts{};  ///< of subgrids along each axis; zeroes: by recursive bisection
   Place place{};                ///< host memory, or that of a device
@@ -80,14 +81,14 @@ struct FieldOptions {
   bool next = true;  ///< a second buffer, for Grid::swap()
 };
 
-struct ExchangeOptions {
+struct GhostOptions {
   std::array<bool, 3> axes{true, true, true};  ///< only directions along these
   int depth = -1;  ///< no more cells than that; -1: as many as the radius says
 };
 
 class Grid;
 
-/// A quantity of a grid, whatever its type. A plain handle; valid as long as the grid.
+/// A field of a grid, whatever its type. A plain handle; valid as long as the grid.
 class STRAKE_API FieldHandle {
  public:
   [[nodiscard]] int number() const noexcept { return number_; }
@@ -105,7 +106,7 @@ class STRAKE_API FieldHandle {
   int number_;
 };
 
-/// A quantity of elements of type T. Calls \throw InvalidArgument  this rank has no such subgrid
+/// A field of elements of type T. Calls \throw InvalidArgument  this rank has no such subgrid
 template <typename T>
 class Field : public FieldHandle {
  public:
@@ -123,6 +124,26 @@ class Field : public FieldHandle {
     return {reinterpret_cast<T*>(origin(next, subgrid)), strides[0] / size, strides[1] / size,
             owned_region(subgrid), stored_region(subgrid)};
   }
+};
+
+/// The fields that a call is for: all of the grid, or those that are named.
+class Fields {
+ public:
+  /// All.
+  Fields() noexcept = default;
+  // NOLINTBEGIN(*-explicit-*)
+  Fields(const FieldHandle& one) : all_(false), named_{one} {}
+  Fields(std::initializer_list<FieldHandle> named) : all_(false), named_(named) {}
+  Fields(std::span<const FieldHandle> named) : all_(false), named_(named.begin(), named.end()) {}
+  template <typename T>
+  Fields(const std::vector<Field<T>>& named) : all_(false), named_(named.begin(), named.end()) {}
+  // NOLINTEND(*-explicit-*)
+  [[nodiscard]] bool all() const noexcept { return all_; }
+  [[nodiscard]] std::span<const FieldHandle> named() const noexcept { return named_; }
+
+ private:
+  bool all_ = true;
+  std::vector<FieldHandle> named_;
 };
 
 class Ghosts;
@@ -151,11 +172,11 @@ class STRAKE_API Grid {
     if (std::uncaught_exceptions() > exceptions_) unwind();  // as Exchange::~Exchange
   }
 
-  /// A quantity, all zero at first. Collective.
+  /// Adds a field, all zero at first. Collective.
   /// \throws InvalidArgument  on all ranks: a name that is there already, a negative radius, or one
-  /// longer than a subgrid; the message names quantity, direction, rank and both values. Ranks give
+  /// longer than a subgrid; the message names field, direction, rank and both values. Ranks give
   /// different names, element types or sizes, places in the cell or radii; `next` may differ.
-  /// OutOfMemory  on all ranks, with quantity, rank and bytes
+  /// OutOfMemory  on all ranks, with field, rank and bytes
   template <typename T>
   [[nodiscard]] Field<T> add(const std::string& name, const FieldOptions& options = {}) {
     static_assert(std::is_trivially_copyable_v<T>, "its bytes are sent");
@@ -163,87 +184,76 @@ class STRAKE_API Grid {
     return Field<T>(data, last_field());
   }
 
-  /// \{ Begins to fill the ghost cells, of all quantities, or of some. Planned at its first use,
-  /// which is collective, as is each use between neighbours.
-  /// \throws InvalidArgument  an exchange of the same quantities has not ended; when planned, on
-  /// all ranks: these give different quantities, axes or depths. Error  with
-  /// STRAKE_CHECK=1: this rank has read ghost cells too early (docs/how-to/grid.md)
-  [[nodiscard]] Ghosts exchange(const ExchangeOptions& options = {});
-  [[nodiscard]] Ghosts exchange(std::initializer_list<FieldHandle> fields,
-                                const ExchangeOptions& options = {});
-  /// \}
-  /// \{ The same on a device, after the work that `after` holds; without it, after that of the
-  /// legacy default stream (Exchange::start).
-  [[nodiscard]] Ghosts exchange(Stream& after, const ExchangeOptions& options = {});
-  [[nodiscard]] Ghosts exchange(Stream& after, std::initializer_list<FieldHandle> fields,
-                                const ExchangeOptions& options = {});
-  /// \}
-  /// \{ After the work in several streams, of the devices that hold this rank's subgrids.
-  [[nodiscard]] Ghosts exchange(std::span<Stream> after, const ExchangeOptions& options = {});
-  [[nodiscard]] Ghosts exchange(std::span<Stream> after, std::initializer_list<FieldHandle> fields,
-                                const ExchangeOptions& options = {});
-  /// \}
-  /// \{ A whole exchange in `stream`, after the work in it and before what it gets later, with no
-  /// CPU in it (Exchange::enqueue). In a graph it exchanges the buffers that are current now: to
-  /// swap in between, capture a graph for either.
-  /// \throws Unsupported  the stream is being captured, and this exchange was not prepared; as
+  /// Begins to fill the ghost cells of `fields`, after the work that the streams `after` hold (of
+  /// the devices that hold this rank's subgrids; none: their legacy default streams). Planned at
+  /// its first use, which is collective, as is each use between neighbours. \throws InvalidArgument
+  /// an exchange of one of these fields has not ended; when planned, on all ranks: these give
+  /// different fields, axes or depths. Error  with STRAKE_CHECK=1: this rank has read ghost cells
+  /// too early (docs/how-to/grid.md); as Exchange::start
+  [[nodiscard]] Ghosts exchange(const Streams& after = {}, const Fields& fields = {},
+                                const GhostOptions& options = {});
+  /// Enqueues a whole exchange in `streams`, after the work in them and before what they get later,
+  /// with no CPU in it (Exchange::enqueue). In a graph it exchanges the buffers that are current
+  /// now: to swap in between, capture a graph for either.
+  /// \throws Unsupported  the streams are being captured, and this exchange was not prepared; as
   /// Exchange::enqueue
-  void enqueue(Stream& stream, const ExchangeOptions& options = {});
-  void enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
-               const ExchangeOptions& options = {});
-  void enqueue(std::span<Stream> streams, const ExchangeOptions& options = {});
-  void enqueue(std::span<Stream> streams, std::initializer_list<FieldHandle> fields,
-               const ExchangeOptions& options = {});
+  void enqueue(const Streams& streams, const Fields& fields = {}, const GhostOptions& options = {});
+  /// Plans an exchange, as its first use does. Collective.
+  void prepare(const Fields& fields = {}, const GhostOptions& options = {});
+  /// Reverse exchange: sends ghost cells to their owners, which merge them with the owned cells by
+  /// `combine`, one field after the other. Collective; returns when it is done.
+  void accumulate(const Fields& fields, const Combine& combine, const GhostOptions& options = {});
+  /// \{ A call with fields in the place of the streams, which is no call.
+  template <std::derived_from<FieldHandle> Named, typename... Others>
+  void exchange(const Named& field, const Others&... others) {
+    streams_come_first<Named>();
+  }
+  template <std::derived_from<FieldHandle> Named, typename... Others>
+  void enqueue(const Named& field, const Others&... others) {
+    streams_come_first<Named>();
+  }
   /// \}
-  /// \{ Plans an exchange, as its first use does. Collective.
-  void prepare(const ExchangeOptions& options = {});
-  void prepare(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options = {});
-  /// \}
-  /// The other way: what is in ghost cells goes to their owners, and is combined with what is
-  /// there, one quantity after the other. Collective; returns when it is done.
-  void accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
-                  const ExchangeOptions& options = {});
 
-  /// Of each quantity that has two buffers the next one becomes the current one.
+  /// Makes the next buffer of each field that has two the current one.
   /// \throws InvalidArgument  an exchange has not ended; Error  with STRAKE_CHECK=1, as exchange()
   void swap();
 
-  /// How many subgrids this rank has. Those that name none below are of the first one, and
+  /// How many subgrids this rank has. Calls below that name none are of the first one. They
   /// \throw InvalidArgument  there is no such subgrid
   [[nodiscard]] int subgrids() const noexcept;
-  /// What a subgrid owns, in cells.
+  /// The cells that a subgrid owns.
   [[nodiscard]] const Box& owned(int subgrid = 0) const;
-  /// What of that needs no ghost cells of a neighbour's.
+  /// The owned cells whose stencil, of the deepest radius of all fields, reads no neighbour's cell.
   [[nodiscard]] Box interior(int subgrid = 0) const;
-  /// The rest of it: boxes with no cell in common.
+  /// The owned cells outside of the interior: boxes with no cell in common.
   [[nodiscard]] std::vector<Box> exterior(int subgrid = 0) const;
-  /// \{ The same of one quantity, with its own radius; View::owned() is all of it, also where it is
-  /// on faces.
+  /// \{ Interior and exterior of one field, by its own radius; View::owned() is both, also where
+  /// the field is on faces.
   [[nodiscard]] Box interior(const FieldHandle& field, int subgrid = 0) const;
   [[nodiscard]] std::vector<Box> exterior(const FieldHandle& field, int subgrid = 0) const;
   /// \}
-  /// What a subgrid owns with `cells` more on each side that has a neighbour, but no more than
-  /// there are ghosts: for several steps on deep ghosts.
+  /// The owned cells, and `cells` more on each side that has a neighbour, but no more than there
+  /// are ghosts: for several steps on deep ghosts.
   [[nodiscard]] Box grown(int cells, int subgrid = 0) const;
-  /// The rank there; nothing where an open grid ends, or the subgrid has no cells.
+  /// The neighbour's rank; nullopt where an open grid ends, or the subgrid has no cells.
   [[nodiscard]] std::optional<int> neighbour(Direction direction, int subgrid = 0) const;
 
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int ranks() const noexcept;
   [[nodiscard]] const Index3& extent() const noexcept;
-  /// For people: subgrids, quantities, and what goes where.
+  /// For people: subgrids, fields, and what goes where.
   [[nodiscard]] std::string plan() const;
   /// Writes the exchanges that are planned by now as a graph: `dot -Tsvg PATH` draws the ranks,
   /// with what goes between them. Collective.
   /// \throws Error  on all ranks: the file can't be written
   void write_plan(const std::string& path) const;
 
-  /// Writes the quantities of cells whose elements are numbers, or arrays of them, for ParaView:
+  /// Writes the fields at cell centres whose elements are numbers, or arrays of them, for ParaView:
   /// PATH.pvti, and PATH_NUMBER.vti of each subgrid with cells. Collective.
   /// \throws Error  on all ranks: a file can't be written
   void write_vtk(const std::string& path) const;
 
-  /// What a file calls the elements of a quantity.
+  /// The type of a field's elements, as a file names it.
   struct ElementKind {
     const char* name = nullptr;  ///< of VTK: "Float64"; null: no number
     int components = 1;
@@ -252,6 +262,10 @@ class STRAKE_API Grid {
  private:
   friend class Ghosts;
   class Impl;
+  template <typename Named>
+  static void streams_come_first() {
+    static_assert(sizeof(Named) == 0, "streams come first, then fields: exchange({}, {a, b})");
+  }
   FieldHandle::Data* add_field(const std::string& name, std::size_t bytes, ElementKind kind,
                                const FieldOptions& options);
   [[nodiscard]] int last_field() const noexcept;
@@ -297,26 +311,37 @@ class STRAKE_API Grid {
 /// changed cells too early; MpiError, CudaError
 class STRAKE_API Ghosts {
  public:
+  Ghosts(Ghosts&& other) noexcept;
+  /// Ends the exchange that this object stood for before, as the destructor does.
+  Ghosts& operator=(Ghosts&& other) noexcept;
+  /// Waits for the exchange if neither test() nor wait() has reported its end, and says so on
+  /// stderr (STRAKE_LOG): the program has forgotten it. While an exception unwinds the stack it
+  /// waits for nothing.
+  ~Ghosts() {
+    // The program's own C++ library knows, as in Exchange::~Exchange.
+    end(std::uncaught_exceptions() > exceptions_);
+  }
+
   /// Whether all ghost cells are there. Moves what can be moved.
   bool test();
-  /// Whether a subgrid's in that direction are, so that work there can begin; true if there are
-  /// none.
+  /// Whether a subgrid's ghost cells in a direction are there, so that work there can begin; true
+  /// if there are none.
   bool test(Direction direction, int subgrid = 0);
-  /// Until all are there. (The host waits: a kernel that is launched then reads them.)
-  void wait();
-  /// Until those are.
+  /// Waits for all ghost cells. (The host waits: a kernel that is launched then reads them.)
+  /// \param before  streams whose later work waits in place of the host
+  void wait(const Streams& before = {});
+  /// Waits for a subgrid's ghost cells in a direction.
   void wait(Direction direction, int subgrid = 0);
-  /// Until all are there, for the work that `before` gets later: the stream waits, not the host.
-  void wait(Stream& before);
-  /// The same for the work that any of these streams gets later.
-  void wait(std::span<Stream> before);
 
  private:
   friend class Grid;
-  Ghosts(Exchange& exchange, const Grid::Impl& grid) noexcept
-      : exchange_(&exchange), grid_(&grid) {}
-  Exchange* exchange_;
+  Ghosts(Exchange& exchange, const Grid::Impl& grid) noexcept;
+  void end(bool unwinding) noexcept;
+
+  Exchange* exchange_;      ///< null once its end was reported
   const Grid::Impl* grid_;  ///< which stays where it is when the Grid is moved
+  std::weak_ptr<const void> grid_lives_;
+  int exceptions_ = std::uncaught_exceptions();  ///< that unwound the stack when it was made
 };
 
 }  // namespace strake

@@ -73,7 +73,7 @@ class STRAKE_API Layout {
   static Layout sequence(std::span<const Layout> parts);
   /// `count` copies, each `stride_bytes` after the one before. \throws InvalidArgument  count < 0.
   [[nodiscard]] Layout repeated(std::int64_t count, std::int64_t stride_bytes) const;
-  /// The same bytes, `bytes` further on. Cost: O(1).
+  /// This layout moved by `bytes` bytes. Cost: O(1).
   [[nodiscard]] Layout shifted(std::int64_t bytes) const;
 
   [[nodiscard]] Kind kind() const noexcept;

@@ -1,11 +1,14 @@
 /// \file  Streams and events: where copies are enqueued, and points in that work to wait for.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "strake/api.hpp"
 
-/// What `cudaStream_t` points to.
+/// The type that `cudaStream_t` points to.
 struct CUstream_st;
 
 namespace strake {
@@ -90,6 +93,39 @@ class STRAKE_API Stream {
   friend struct StreamAccess;  // the library's own
   explicit Stream(std::unique_ptr<DeviceStream> stream) noexcept;
   std::unique_ptr<DeviceStream> device_stream_;  // null for the CPU's
+};
+
+/// A stream as a call takes it: a Stream, or a `cudaStream_t` as it is (Stream::adopt says which).
+/// It owns nothing, and lives no longer than the call.
+class StreamRef {
+ public:
+  StreamRef(Stream& stream) noexcept : stream_(&stream) {}      // NOLINT(*-explicit-*)
+  StreamRef(CUstream_st* native) noexcept : native_(native) {}  // NOLINT(*-explicit-*)
+
+ private:
+  friend class StreamList;  // the library's own
+  Stream* stream_ = nullptr;
+  CUstream_st* native_ = nullptr;  // counts if there is no stream_
+};
+
+/// The streams that a call is ordered with: none, one, or several. It owns none of them, and lives
+/// no longer than the call.
+class Streams {
+ public:
+  Streams() noexcept = default;
+  // NOLINTBEGIN(*-explicit-*)
+  Streams(Stream& one) noexcept : streams_(&one, 1) {}
+  Streams(CUstream_st* one) : refs_{one} {}
+  Streams(StreamRef one) : refs_{one} {}
+  Streams(std::span<Stream> several) noexcept : streams_(several) {}
+  Streams(std::vector<Stream>& several) noexcept : streams_(several) {}
+  Streams(std::initializer_list<StreamRef> several) : refs_(several) {}
+  // NOLINTEND(*-explicit-*)
+
+ private:
+  friend class StreamList;
+  std::span<Stream> streams_;
+  std::vector<StreamRef> refs_;  // counts if there is no stream in streams_
 };
 
 }  // namespace strake

@@ -1,4 +1,4 @@
-/// \file  How code on the host and on devices sees a quantity of a grid: by global coordinates.
+/// \file  How code on the host and on devices sees a field of a grid: by global coordinates.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ namespace strake {
 /// \throws InvalidArgument  always; the message names the cell and the box
 [[noreturn]] STRAKE_API void throw_not_stored(const Box& stored, const Index3& at);
 
-/// A quantity of a rank's subgrid, ghosts included. A plain value, as small as eight words: passed
-/// to kernels by value. Valid until the grid's next swap(), and as long as the grid.
+/// A field on one of a rank's subgrids, ghosts included. A plain value of 120 bytes, passed to
+/// kernels by value. Valid until the grid's next swap(), and as long as the grid.
 template <typename T>
 class View {
  public:
@@ -54,16 +54,16 @@ class View {
     return element(i, j, k);
 #endif
   }
-  /// The same, always checked.
+  /// The element at global coordinates, always checked.
   /// \throws InvalidArgument  the coordinates are not in stored(); the message names both. A kernel
   /// prints the message, and ends by a trap, which is an error of the device.
   [[nodiscard]] STRAKE_VIEW_FN T& at(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0) const {
     if (!stored_.contains(i, j, k)) refuse({i, j, k});
     return element(i, j, k);
   }
-  /// What this rank owns.
+  /// The elements that the subgrid owns.
   [[nodiscard]] STRAKE_VIEW_FN Box owned() const noexcept { return owned_; }
-  /// The same with its ghosts.
+  /// The owned elements and their ghosts.
   [[nodiscard]] STRAKE_VIEW_FN Box stored() const noexcept { return stored_; }
   /// The distance of neighbours along an axis. [elements]
   [[nodiscard]] STRAKE_VIEW_FN std::int64_t stride(int axis) const noexcept {

@@ -104,7 +104,8 @@ int device_of(std::span<const CopyBatch::Slot> slots, std::span<const CopyBatch:
   return -1;
 }
 
-/// The same where the setting asks for a back end. \throws Unsupported
+/// `device`, unless STRAKE_BACKEND forces a back end: an ordinal for `cuda`, -1 for `cpu`.
+/// \throws Unsupported  `cpu` is forced, but a slot is in a device's memory
 int forced_device(std::span<const CopyBatch::Slot> slots, int device) {
   const std::string_view forced = settings::text(settings::Id::backend);
   if (forced == "cuda") return std::max(device, 0);

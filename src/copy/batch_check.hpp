@@ -1,4 +1,4 @@
-/// \file  What STRAKE_CHECK=1 asks of a batch at every run.
+/// \file  Checks that STRAKE_CHECK=1 adds to every run of a batch.
 #pragma once
 
 #include <cstddef>

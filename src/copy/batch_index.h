@@ -103,7 +103,7 @@ STRAKE_FN strake_i32 strake_box_words(const strake_div32* block, const strake_di
   }
   return offset + (strake_i32)rest * stride[dims - 1];
 }
-/// The same in a ranked list.
+/// Words from the first byte of a ranked list to its word `word`.
 STRAKE_FN strake_i64 strake_ranked_words(STRAKE_GLOBAL const strake_side* side, strake_u32 word) {
   return (strake_i64)side->deltas[strake_block_of(side->ranks, word)] + word;
 }

@@ -54,8 +54,8 @@ class DeviceBatch {
   /// \}
 };
 
-/// \{ What the ranks of a node put, packed, into each other's staging memory in device memory, and
-/// take out of their own, round after round (exchange/transport/put/device_put.hpp).
+/// \{ Rounds of device puts: the ranks of a node put packed bytes into each other's staging buffers
+/// in device memory, and take those in their own (exchange/transport/put/device_put.hpp).
 
 /// Slots of the copies: first the arrays, whose addresses are given at each round, then buffers.
 struct PutCopies {
@@ -65,11 +65,11 @@ struct PutCopies {
   std::span<const Place> arrays;
   std::span<const Buffer> buffers;
   std::span<const CopyBatch::Copy> put;  ///< from arrays to buffers of others
-  /// Beside those: from array to array, or to a buffer in pinned memory, which is there once the
-  /// put is told of.
+  /// Copies within this rank: from array to array, or to a buffer in pinned memory, which is
+  /// complete once PutProgress reports the put.
   std::span<const CopyBatch::Copy> own;
   std::span<const CopyBatch::Copy> take;  ///< from buffers of this rank to arrays
-  /// \{ The same that copy engines carry out, except those that they can't: kernels do these.
+  /// \{ Further copies of each kind, for copy engines; kernels do those that engines can't.
   std::span<const CopyBatch::Copy> engine_put;
   std::span<const CopyBatch::Copy> engine_own;
   std::span<const CopyBatch::Copy> engine_take;
@@ -83,7 +83,7 @@ struct PutCopies {
   std::span<const Combined> combined;
 };
 
-/// What all rounds of a rank share, whichever copies they make.
+/// State that all rounds of a rank share, whichever copies they make.
 struct PutState {
   PutCounts* counts = nullptr;
   PutProgress* progress = nullptr;
@@ -123,7 +123,8 @@ struct BatchRun {
   const std::byte* from = nullptr;
 };
 
-/// What carries a copy out. Auto: whichever was measured faster for its shape and places.
+/// The hardware that carries a copy out. Auto: whichever was measured faster for its shape and
+/// places.
 enum class CopyVariant : std::uint8_t {
   Auto,
   Kernel,  ///< load and store on the multiprocessors: any shape, one launch

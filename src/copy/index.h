@@ -51,7 +51,7 @@ typedef struct strake_div32 {
   strake_u32 shift;
 } strake_div32;
 
-/// The same for n < 2^63, 1 <= d < 2^63.
+/// Division of n < 2^63 by 1 <= d < 2^63, likewise with magic = ceil(2^(63+l) / d).
 typedef struct strake_div64 {
   strake_u64 magic;
   strake_u64 divisor;

@@ -1,4 +1,4 @@
-/// \file  What devices and CPUs tell each other of rounds of puts (copy/device_copier.hpp).
+/// \file  Words by which devices and CPUs report rounds of puts (copy/device_copier.hpp).
 #pragma once
 
 #include <cstdint>

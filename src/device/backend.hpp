@@ -1,4 +1,4 @@
-/// \file  What a device back end offers to the core: its memory and its queues. The core loads the
+/// \file  The device back end, as the core uses it: memory, queues, streams. The core loads the
 /// plug-in (`libstrake-cuda.so`) only in a process that uses a device runtime. A second factory of
 /// the same plug-in makes the copies that a device runs (copy/device_copier.hpp).
 #pragma once
@@ -24,8 +24,8 @@ enum class Exportable : std::uint8_t {
   ByPieces,  ///< memory of cuMemMap, each piece by a descriptor
 };
 
-/// What the runtime knows of the allocation that an address lies in. Of memory of cuMemMap `base`
-/// and `size_bytes` are the reserved addresses', the rest is the piece's.
+/// The allocation that an address lies in, as the runtime describes it. In memory of cuMemMap
+/// `base` and `size_bytes` are those of the reserved addresses; the rest is the mapped piece's.
 struct AllocationInfo {
   Place place;
   std::uint64_t base = 0;        ///< first address of the allocation (0: not known)
@@ -62,7 +62,7 @@ struct Ticket {
   std::uint64_t value = 0;
 };
 
-/// What a queue's work waits for, beside the queue's own work before.
+/// Work that a queue's work waits for, beside the queue's own earlier work.
 enum class QueueOrder : std::uint8_t {
   AfterDefault,  ///< what was in the legacy default stream when it was enqueued
   Own,           ///< nothing
@@ -90,9 +90,10 @@ class Queue {
 class Marker {
  public:
   virtual ~Marker() = default;
-  /// What is in the stream by now. Marks count up. ~0.35 us. \throws CudaError
+  /// Marks the end of the stream's present work. Marks count up. ~0.35 us. \throws CudaError
   virtual std::uint64_t mark() = 0;
-  /// Whether that is done. 0.3 to 0.6 us; 1.5 where it is found so. \throws CudaError
+  /// Whether the work before `mark` is done. 0.3 to 0.6 us; 1.5 where this call finds it done.
+  /// \throws CudaError
   virtual bool reached(std::uint64_t mark) = 0;
 };
 
@@ -141,6 +142,18 @@ struct StreamAccess {
       if (of(stream) != nullptr && of(stream)->capturing()) return true;
     return false;
   }
+};
+
+/// The streams that a call was given, as objects side by side: those of the runtime are adopted.
+class StreamList {
+ public:
+  /// \throws  as Stream::adopt
+  explicit StreamList(const Streams& given);
+  [[nodiscard]] std::span<Stream> all() noexcept { return all_; }
+
+ private:
+  std::vector<Stream> adopted_;
+  std::span<Stream> all_;
 };
 
 /// A device runtime. Calls keep the caller's current device as it was and are safe while another
@@ -243,7 +256,7 @@ using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOpt
 /// device runtime, or if the plug-in is missing (logged once). ~1 ns (7 ns for the next few
 /// thousand calls after a shared object was loaded).
 [[nodiscard]] DeviceBackend* device_backend() noexcept;
-/// The same where there must be one. \throws Unsupported
+/// Returns device_backend(). \throws Unsupported  there is none
 [[nodiscard]] DeviceBackend& required_device_backend();
 /// The loaded back end's maps(); null, too, while none is loaded.
 inline constinit std::atomic<const DriverMaps*> g_driver_maps{nullptr};

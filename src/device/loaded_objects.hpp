@@ -17,8 +17,8 @@ inline constinit link_map g_unsettled{
 /// none was loaded.
 inline constinit std::atomic<const link_map*> g_settled_tail{&g_unsettled};
 
-/// Whether it is certain that no object was loaded since the last `settle_objects`, < 1 ns. If
-/// false, ask `objects_loaded`.
+/// True only if no object was loaded since the last `settle_objects`. < 1 ns. If false, ask
+/// `objects_loaded`.
 [[nodiscard]] inline bool no_object_since() noexcept {
   const link_map* const tail = g_settled_tail.load(std::memory_order_acquire);
   return __atomic_load_n(&tail->l_next, __ATOMIC_RELAXED) == nullptr;

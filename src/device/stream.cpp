@@ -58,6 +58,25 @@ Stream Stream::adopt(CUstream_st* stream, int device) {
   return Stream(loaded_backend().adopt_stream(stream, device));
 }
 
+StreamList::StreamList(const Streams& given) : all_(given.streams_) {
+  if (given.refs_.empty()) return;
+  if (given.refs_.size() == 1 && given.refs_.front().stream_ != nullptr) {
+    all_ = std::span(given.refs_.front().stream_, 1);
+    return;
+  }
+  adopted_.reserve(given.refs_.size());
+  for (const StreamRef& ref : given.refs_) {
+    const bool is_native = ref.stream_ == nullptr;
+    if (!is_native && ref.stream_->device() < 0) {
+      adopted_.emplace_back();
+    } else {
+      adopted_.push_back(is_native ? Stream::adopt(ref.native_)
+                                   : Stream::adopt(ref.stream_->native(), ref.stream_->device()));
+    }
+  }
+  all_ = adopted_;
+}
+
 int Stream::device() const noexcept {
   return device_stream_ != nullptr ? device_stream_->device() : -1;
 }
@@ -70,7 +89,7 @@ void Stream::record(Event& event) {
   if (device_stream_ == nullptr) {
     event.device_event_.reset();
   } else {
-    // What throws leaves the event as it was.
+    // A call that throws leaves the event as it was.
     std::unique_ptr<DeviceEvent> made;
     if (event.device_event_ == nullptr || event.device_event_->device() != device())
       made = loaded_backend().make_event(device());

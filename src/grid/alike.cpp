@@ -76,8 +76,8 @@ void Grid::Impl::require_alike(const Wanted& wanted) const {
       {"the list of fields of an exchange", fmt::format("{}", fmt::join(names, ", "))}};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis)
     given.push_back(
-        {fmt::format("ExchangeOptions::axes along {}", kAxes[axis]), text_of(wanted.axes[axis])});
-  given.push_back({"ExchangeOptions::depth", std::to_string(wanted.depth)});
+        {fmt::format("GhostOptions::axes along {}", kAxes[axis]), text_of(wanted.axes[axis])});
+  given.push_back({"GhostOptions::depth", std::to_string(wanted.depth)});
   mpi::require_alike(comm, given);
 }
 

@@ -1,11 +1,14 @@
-// What programs call of a grid.
+// The public calls of Grid, FieldHandle and Ghosts.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "device/backend.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "grid/check.hpp"
 #include "grid/impl.hpp"
+#include "settings/log.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -18,7 +21,7 @@ void throw_not_stored(const Box& stored, const Index3& at) {
 std::byte* FieldHandle::origin(bool next, int subgrid) const {
   const Data& field = *data_;
   if (next && !field.options.next)
-    throw InvalidArgument(fmt::format("quantity '{}' has no second buffer", field.name));
+    throw InvalidArgument(fmt::format("field '{}' has no second buffer", field.name));
   const Data::Part& part = field.part(subgrid);
   // Cell (0, 0, 0) may be another subgrid's.
   return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
@@ -33,14 +36,50 @@ std::array<std::int64_t, 2> FieldHandle::strides_bytes(int subgrid) const {
 const Box& FieldHandle::owned_region(int subgrid) const { return data_->part(subgrid).owned; }
 const Box& FieldHandle::stored_region(int subgrid) const { return data_->part(subgrid).stored; }
 
-bool Ghosts::test() { return grid_->test(*exchange_); }
-void Ghosts::wait() { grid_->wait(*exchange_); }
-void Ghosts::wait(Stream& before) { wait(std::span(&before, 1)); }
-void Ghosts::wait(std::span<Stream> before) { grid_->wait(*exchange_, before); }
+Ghosts::Ghosts(Exchange& exchange, const Grid::Impl& grid) noexcept
+    : exchange_(&exchange), grid_(&grid), grid_lives_(grid.lives) {}
+Ghosts::Ghosts(Ghosts&& other) noexcept
+    : exchange_(std::exchange(other.exchange_, nullptr)),
+      grid_(other.grid_),
+      grid_lives_(std::move(other.grid_lives_)) {}
+Ghosts& Ghosts::operator=(Ghosts&& other) noexcept {
+  if (this == &other) return *this;
+  end(false);
+  exchange_ = std::exchange(other.exchange_, nullptr);
+  grid_ = other.grid_;
+  grid_lives_ = std::move(other.grid_lives_);
+  return *this;
+}
+
+void Ghosts::end(bool unwinding) noexcept {
+  // A grid that is gone has ended its exchanges.
+  if (exchange_ == nullptr || unwinding || grid_lives_.expired() || !exchange_->running()) return;
+  log::warn(
+      "ghost cells were never waited for: keep what Grid::exchange() returns, and call its wait()");
+  try {
+    wait();
+  } catch (const std::exception& failed) {
+    log::warn("an exchange of ghost cells did not end: {}", failed.what());
+  }
+  exchange_ = nullptr;
+}
+
+bool Ghosts::test() {
+  if (exchange_ == nullptr) return true;
+  if (!grid_->test(*exchange_)) return false;
+  exchange_ = nullptr;
+  return true;
+}
+void Ghosts::wait(const Streams& before) {
+  if (exchange_ == nullptr) return;
+  StreamList streams(before);
+  streams.all().empty() ? grid_->wait(*exchange_) : grid_->wait(*exchange_, streams.all());
+  exchange_ = nullptr;
+}
 bool Ghosts::test(Direction direction, int subgrid) {
   grid_->require_subgrid(subgrid);
   const auto other = grid_->neighbour(direction, subgrid);
-  return !other || grid_->test(*exchange_, other->rank);
+  return !other || exchange_ == nullptr || grid_->test(*exchange_, other->rank);
 }
 void Ghosts::wait(Direction direction, int subgrid) {
   for (exchange::Backoff backoff; !test(direction, subgrid);) backoff.pause();
@@ -63,58 +102,25 @@ FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, E
 }
 int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
 
-Ghosts Grid::exchange(const ExchangeOptions& options) {
-  return exchange(std::span<Stream>(), options);
-}
-Ghosts Grid::exchange(Stream& after, const ExchangeOptions& options) {
-  return exchange(std::span(&after, 1), options);
-}
-Ghosts Grid::exchange(std::span<Stream> after, const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), after), *impl_};
-}
-Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
-  return exchange(std::span<Stream>(), fields, options);
-}
-Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
-                      const ExchangeOptions& options) {
-  return exchange(std::span(&after, 1), fields, options);
-}
-Ghosts Grid::exchange(std::span<Stream> after, std::initializer_list<FieldHandle> fields,
-                      const ExchangeOptions& options) {
-  const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), after), *impl_};
+Ghosts Grid::exchange(const Streams& after, const Fields& fields, const GhostOptions& options) {
+  return {impl_->start(impl_->wanted(fields, options), StreamList(after).all()), *impl_};
 }
 
-void Grid::enqueue(Stream& stream, const ExchangeOptions& options) {
-  enqueue(std::span(&stream, 1), options);
-}
-void Grid::enqueue(std::span<Stream> streams, const ExchangeOptions& options) {
-  impl_->enqueue(impl_->wanted_all(options), streams);
-}
-void Grid::enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
-                   const ExchangeOptions& options) {
-  enqueue(std::span(&stream, 1), fields, options);
-}
-void Grid::enqueue(std::span<Stream> streams, std::initializer_list<FieldHandle> fields,
-                   const ExchangeOptions& options) {
-  impl_->enqueue(impl_->wanted(std::span(fields.begin(), fields.size()), options), streams);
-}
-void Grid::prepare(const ExchangeOptions& options) {
-  (void)impl_->planned(impl_->wanted_all(options));
-}
-void Grid::prepare(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
-  (void)impl_->planned(impl_->wanted(std::span(fields.begin(), fields.size()), options));
+void Grid::enqueue(const Streams& streams, const Fields& fields, const GhostOptions& options) {
+  impl_->enqueue(impl_->wanted(fields, options), StreamList(streams).all());
 }
 
-void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
-                      const ExchangeOptions& options) {
-  for (const FieldHandle& field : fields) {
-    impl_->accumulate(impl_->wanted(std::span(&field, 1), options), combine);
-  }
+void Grid::prepare(const Fields& fields, const GhostOptions& options) {
+  (void)impl_->planned(impl_->wanted(fields, options));
+}
+
+void Grid::accumulate(const Fields& fields, const Combine& combine, const GhostOptions& options) {
+  for (const int number : impl_->wanted(fields, options).fields)
+    impl_->accumulate({{number}, options.axes, options.depth}, combine);
 }
 
 void Grid::swap() {
-  impl_->require_ended(impl_->wanted_all({}).fields);
+  impl_->require_ended(impl_->wanted({}, {}).fields);
   if (impl_->check) impl_->check->swap();
   for (const auto& field : impl_->fields)
     if (field->options.next) field->current = 1 - field->current;

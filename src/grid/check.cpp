@@ -13,16 +13,16 @@ namespace {
 
 /// A word of poison, from its highest bit on: a sign, which programs may change; twelve bits that
 /// make one word a quiet NaN as a float, and two of them one as a double; a mark of four bits; ten
-/// of the quantity's number, and five of the direction's.
+/// of the field's number, and five of the direction's.
 constexpr std::uint32_t kMark = 0x7FFD'0000;
 constexpr std::uint32_t kMarkBits = 0x7FFF'8000;
 constexpr std::uint32_t kSign = 0x8000'0000;
 constexpr int kDirectionBits = 5;
-constexpr std::uint32_t kQuantities = 1024;
+constexpr std::uint32_t kFields = 1024;
 constexpr std::int64_t kWord = sizeof(std::uint32_t);
 
-/// What of an element is poison or not: a number; or the widest words that it has, if it is none,
-/// or of short ones. 0: it is not looked at.
+/// Bytes of an element that are searched for poison as one: 8 or 4, the most that divides a number,
+/// or the element if it holds no numbers or short ones. 0: none are searched.
 std::int64_t unit_of(const FieldHandle::Data& field) noexcept {
   const std::int64_t number = field.kind.name == nullptr ? 0 : field.bytes / field.kind.components;
   const std::int64_t whole = number >= kWord ? number : field.bytes;
@@ -41,10 +41,9 @@ Index3 coordinates_of(const FieldHandle::Data::Part& field, std::int64_t offset)
   return {x + field.stored.lower[0], y + field.stored.lower[1], z + field.stored.lower[2]};
 }
 
-/// So many bytes that name a quantity and a direction.
-std::vector<std::byte> poison_of(std::uint32_t quantity, std::uint32_t direction,
-                                 std::int64_t bytes) {
-  const std::uint32_t word = kMark | quantity << kDirectionBits | direction;
+/// `bytes` bytes of poison that name a field and a direction.
+std::vector<std::byte> poison_of(std::uint32_t field, std::uint32_t direction, std::int64_t bytes) {
+  const std::uint32_t word = kMark | field << kDirectionBits | direction;
   std::vector<std::byte> poison(static_cast<std::size_t>(bytes));
   for (std::size_t i = 0; i < poison.size(); i += sizeof(word))
     std::memcpy(&poison[i], &word, std::min(sizeof(word), poison.size() - i));
@@ -87,7 +86,7 @@ void Grid::Impl::Check::write(const Cells& there, const std::vector<std::byte>& 
 
 void Grid::Impl::Check::fence(const Data& field) {
   const std::size_t number = grid_.fields.size();
-  if (number >= kQuantities) return;
+  if (number >= kFields) return;
   for (std::size_t i = 0; i < field.parts.size(); ++i) {
     const Data::Part& part = field.parts[i];
     const Layout layout = part.fence();
@@ -126,7 +125,7 @@ void Grid::Impl::Check::before_start(const Wanted& wanted, const Exchange& excha
     Cells coming = cells_of(wanted, in, bases);
     const auto number = static_cast<std::uint32_t>(
         wanted.fields[static_cast<std::size_t>(in.array) / grid_.places.size()]);
-    if (number >= kQuantities) continue;
+    if (number >= kFields) continue;
     const std::uint32_t direction = static_cast<std::uint32_t>(in.tag % kDirectionNumbers);
     coming.poison = poison_of(number, direction, in.layout.size_bytes());
     write(coming, coming.poison);
@@ -174,7 +173,7 @@ void Grid::Impl::Check::end(const Exchange& exchange) {
     // The tag has the direction in which the receiver sees this rank.
     const Direction there = -Direction::of_number(out.transfer.tag % kDirectionNumbers);
     refuse(
-        fmt::format("quantity '{}', cell {}: changed between exchange() and the end of wait(), "
+        fmt::format("field '{}', cell {}: changed between exchange() and the end of wait(), "
                     "while it was sent to rank {} in direction {}",
                     out.field->name, text_of(at), out.transfer.peer, grid::name_of(there)));
   }
@@ -194,8 +193,8 @@ std::optional<Grid::Impl::Check::Origin> Grid::Impl::Check::origin_of(const std:
   return Origin{grid_.fields[number].get(), Direction::of_number(static_cast<int>(direction))};
 }
 
-/// Whether the stencil of the ghost cell's quantity reaches from there to a ghost cell. None
-/// reaches a fence.
+/// Whether the stencil of the origin's field reaches from `at` to a ghost cell in the origin's
+/// direction. No stencil reaches a fence.
 bool Grid::Impl::Check::may_reach(const Origin& origin, const Box& owned, const Index3& at) const {
   if (origin.direction == Direction{}) return false;
   const grid::Depths depths = grid::depths_of(origin.field->radius, grid_.axes);
@@ -232,12 +231,12 @@ void Grid::Impl::Check::look(const Data& field, std::size_t subgrid, bool next) 
   if (!first) return;
   if (first->direction == Direction{})
     refuse(fmt::format(
-        "quantity '{}', cell {}{}: computed from beside the cells that quantity '{}' stores ({} "
+        "field '{}', cell {}{}: computed from beside the cells that field '{}' stores ({} "
         "such cells of '{}')",
         field.name, text_of(where), next ? " of the next values" : "", first->field->name, cells,
         field.name));
   refuse(fmt::format(
-      "quantity '{}', cell {}{}: computed from a ghost cell of quantity '{}' in direction {} that "
+      "field '{}', cell {}{}: computed from a ghost cell of field '{}' in direction {} that "
       "was read before it had come, so before wait() returned ({} such cells of '{}')",
       field.name, text_of(where), next ? " of the next values" : "", first->field->name,
       grid::name_of(first->direction), cells, field.name));
@@ -252,7 +251,7 @@ void Grid::Impl::Check::look_at_fence(const Data& field, std::size_t subgrid, bo
   if (fence.now == fence.poison) return;
   const auto changed = std::ranges::mismatch(fence.poison, fence.now).in2;
   const std::int64_t offset = offset_at(fence.layout, changed - fence.now.begin());
-  refuse(fmt::format("quantity '{}'{}: written near cell {}, beside the cells {} that it stores",
+  refuse(fmt::format("field '{}'{}: written near cell {}, beside the cells {} that it stores",
                      field.name, next ? ", next values" : "", text_of(coordinates_of(part, offset)),
                      grid::bounds_of(part.stored)));
 }

@@ -22,7 +22,7 @@ using mpi::FaultKind;
 const FieldHandle::Data::Part& FieldHandle::Data::part(int subgrid) const {
   if (subgrid < 0 || subgrid >= static_cast<int>(parts.size()))
     throw InvalidArgument(
-        fmt::format("subgrid {} of quantity '{}': this rank has {}", subgrid, name, parts.size()));
+        fmt::format("subgrid {} of field '{}': this rank has {}", subgrid, name, parts.size()));
   return parts[static_cast<std::size_t>(subgrid)];
 }
 
@@ -152,7 +152,7 @@ Box Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
 /// Neighbours own what is in this one's ghost cells. The same on all ranks.
 void Grid::Impl::require_room(const Data& field) const {
   const auto refuse = [&](const std::string& what) {
-    throw InvalidArgument(fmt::format("quantity '{}': {}", field.name, what));
+    throw InvalidArgument(fmt::format("field '{}': {}", field.name, what));
   };
   for (const Direction d : kDirections) {
     const int radius = field.radius.at(d);
@@ -188,7 +188,7 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
   try {
     for (const auto& other : fields)
       if (other->name == name)
-        throw InvalidArgument(fmt::format("quantity '{}' is there already", name));
+        throw InvalidArgument(fmt::format("field '{}' is there already", name));
     require_room(field);
   } catch (const InvalidArgument& error) {
     fault = error.what();
@@ -207,7 +207,7 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
                               ranks == 1 || mpi::local_ranks() == 1);
     if (check) check->fence(field);
   } catch (const std::exception& error) {
-    fault = fmt::format("quantity '{}': rank {} has no memory for {} bytes: {}", name, rank,
+    fault = fmt::format("field '{}': rank {} has no memory for {} bytes: {}", name, rank,
                         bytes_needed, error.what());
   }
   agree(comm, fault, FaultKind::Memory);
@@ -226,19 +226,19 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
       if (parts[axis] != 0 && !wanted.axes[axis]) return false;
     return true;
   };
-  for (std::size_t quantity = 0; quantity < wanted.fields.size(); ++quantity) {
-    const Data& field = *fields[static_cast<std::size_t>(wanted.fields[quantity])];
+  for (std::size_t number = 0; number < wanted.fields.size(); ++number) {
+    const Data& field = *fields[static_cast<std::size_t>(wanted.fields[number])];
     const auto depth_of = [&](Direction d) {
       const int radius = field.radius.at(d);
       return wanted.depth < 0 ? radius : std::min(radius, wanted.depth);
     };
     // A transfer is named by its receiver, and by the direction in which that sees its sender.
     const auto tag_of = [&](int subgrid, Direction d) {
-      return array_number(quantity, subgrid, most_subgrids) * kDirectionNumbers + d.number();
+      return array_number(number, subgrid, most_subgrids) * kDirectionNumbers + d.number();
     };
     for (int i = 0; i < subgrids(); ++i) {
       const Data::Part& own = field.parts[static_cast<std::size_t>(i)];
-      const int array = array_number(quantity, i, subgrids());
+      const int array = array_number(number, i, subgrids());
       for (const Direction d : kDirections) {
         const std::optional<Subgrid> other = neighbour(d, i);
         if (!other || !along(d)) continue;
@@ -304,7 +304,7 @@ void Grid::Impl::require_ended(const std::vector<int>& some) const {
     if (!exchange->running()) continue;
     for (const int number : wanted.fields)
       if (std::ranges::find(some, number) != some.end())
-        throw InvalidArgument(fmt::format("an exchange of quantity '{}' has not ended",
+        throw InvalidArgument(fmt::format("an exchange of field '{}' has not ended",
                                           fields[static_cast<std::size_t>(number)]->name));
   }
 }
@@ -318,7 +318,7 @@ std::string Grid::Impl::plan() const {
     text += (i == 0 ? "" : ", ") + grid::bounds_of(owned[i]);
   text += "\n";
   for (const auto& field : fields) {
-    text += fmt::format("quantity '{}': {} bytes an element, ", field->name, field->bytes);
+    text += fmt::format("field '{}': {} bytes an element, ", field->name, field->bytes);
     for (std::size_t i = 0; i < field->parts.size(); ++i) {
       const Box& stored = field->parts[i].stored;
       text += fmt::format("{}{} x {} x {}", i == 0 ? "" : " and ", stored.extent(0),
@@ -327,7 +327,7 @@ std::string Grid::Impl::plan() const {
     text += " stored\n";
   }
   for (const auto& [wanted, exchange] : exchanges_) {
-    text += fmt::format("exchange of {} quantities, {} bytes sent:\n", wanted.fields.size(),
+    text += fmt::format("exchange of {} fields, {} bytes sent:\n", wanted.fields.size(),
                         exchange->bytes_sent());
     text += exchange->plan();
   }
@@ -336,33 +336,29 @@ std::string Grid::Impl::plan() const {
 
 namespace {
 
-void require(const ExchangeOptions& given) {
+void require(const GhostOptions& given) {
   if (given.depth < -1 || given.depth == 0)
     throw InvalidArgument(fmt::format("an exchange of ghost cells {} deep", given.depth));
 }
 
 }  // namespace
 
-Grid::Impl::Wanted Grid::Impl::wanted(std::span<const FieldHandle> some,
-                                      const ExchangeOptions& given) const {
+Grid::Impl::Wanted Grid::Impl::wanted(const Fields& some, const GhostOptions& given) const {
   Wanted made{{}, given.axes, given.depth};
-  for (const FieldHandle& field : some) {
+  if (some.all()) {
+    made.fields.resize(fields.size());
+    std::iota(made.fields.begin(), made.fields.end(), 0);
+  }
+  for (const FieldHandle& field : some.named()) {
     const auto number = static_cast<std::size_t>(field.number_);
     if (number >= fields.size() || fields[number].get() != field.data_)
-      throw InvalidArgument("a quantity of another grid is exchanged");
+      throw InvalidArgument("a field of another grid is exchanged");
     made.fields.push_back(field.number_);
   }
   require(given);
   std::ranges::sort(made.fields);
   if (std::ranges::adjacent_find(made.fields) != made.fields.end())
-    throw InvalidArgument("a quantity is exchanged twice at once");
-  return made;
-}
-
-Grid::Impl::Wanted Grid::Impl::wanted_all(const ExchangeOptions& given) const {
-  require(given);
-  Wanted made{std::vector<int>(fields.size()), given.axes, given.depth};
-  std::iota(made.fields.begin(), made.fields.end(), 0);
+    throw InvalidArgument("a field is exchanged twice at once");
   return made;
 }
 

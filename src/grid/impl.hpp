@@ -15,9 +15,9 @@
 
 namespace strake {
 
-/// A quantity.
+/// A field of a grid.
 struct STRAKE_LOCAL FieldHandle::Data {
-  /// What one of this rank's subgrids has of it.
+  /// The memory of a field in one of this rank's subgrids.
   struct Part {
     std::int64_t bytes = 0;  ///< of an element
     Box owned;
@@ -29,13 +29,13 @@ struct STRAKE_LOCAL FieldHandle::Data {
     /// \param fenced  bytes that belong to no cell lie around each row, each plane and the whole
     Part(std::int64_t element_bytes, const Box& owned, const grid::Depths& ghosts, Place place,
          bool fenced);
-    /// \param number  of the quantity in its grid
+    /// \param number  of the field in its grid
     /// \param alone  no other process reads host memory of this one
     /// \throws OutOfMemory, CudaError
     void allocate(Place place, std::size_t number, bool with_next, bool alone);
-    /// The begin of buffer 0 or 1; null if the quantity has no buffer 1.
+    /// The begin of buffer 0 or 1; null if the field has no such buffer.
     [[nodiscard]] std::byte* buffer(std::size_t which) const noexcept { return begins_[which]; }
-    /// Of a buffer.
+    /// Size of a buffer. [bytes]
     [[nodiscard]] std::int64_t size_bytes() const noexcept {
       return stored.empty() ? 0 : first + stride_z * stored.extent(2) + behind;
     }
@@ -75,17 +75,15 @@ class STRAKE_LOCAL Grid::Impl {
   using Data = FieldHandle::Data;
   Data* add(const std::string& name, std::size_t bytes, ElementKind kind,
             const FieldOptions& options);
-  /// Which quantities, which directions and how deep.
+  /// The fields, the axes and the depth of an exchange.
   struct Wanted {
     std::vector<int> fields;
     std::array<bool, 3> axes{};
     int depth = -1;
     auto operator<=>(const Wanted&) const = default;
   };
-  /// \throws InvalidArgument  a quantity of another grid, or one twice
-  [[nodiscard]] Wanted wanted(std::span<const FieldHandle> some,
-                              const ExchangeOptions& given) const;
-  [[nodiscard]] Wanted wanted_all(const ExchangeOptions& given) const;
+  /// \throws InvalidArgument  a field of another grid, or one twice
+  [[nodiscard]] Wanted wanted(const Fields& some, const GhostOptions& given) const;
   Exchange& start(const Wanted& wanted, std::span<Stream> after);
   void enqueue(const Wanted& wanted, std::span<Stream> streams);
   void accumulate(const Wanted& wanted, const Combine& combine);
@@ -98,12 +96,14 @@ class STRAKE_LOCAL Grid::Impl {
   void give_up() const noexcept;
   /// An exception unwinds the stack: those that are under way are given up.
   void unwind() const noexcept;
+  /// Owned as long as this object lives, for those that may outlive it (Ghosts).
+  std::shared_ptr<const void> lives = std::make_shared<char>();
   /// Begins or goes on with one of them. If it fails, the others can't go on either.
   template <typename Move>
   void or_give_up(const Move& move) const;
   /// Planned at its first use, collectively.
   Exchange& planned(const Wanted& wanted);
-  /// The current buffers of its quantities.
+  /// The current buffers of the wanted fields, by array_number().
   [[nodiscard]] std::vector<std::byte*> bases(const Wanted& wanted) const;
   /// A subgrid, which a rank has.
   struct Subgrid {
@@ -120,11 +120,11 @@ class STRAKE_LOCAL Grid::Impl {
   /// \throws InvalidArgument  there is no such subgrid
   void require_subgrid(int number) const;
   [[nodiscard]] std::optional<Subgrid> neighbour(Direction d, int subgrid) const noexcept;
-  /// The ghost cells of sides that have a neighbour, over all quantities.
+  /// The deepest ghost cells of any field, on sides that have a neighbour.
   [[nodiscard]] grid::Depths needed(int subgrid) const noexcept;
-  /// Without those of sides that have none.
+  /// `depths`, but 0 on sides that have no neighbour.
   [[nodiscard]] grid::Depths where_neighbours_are(grid::Depths depths, int subgrid) const noexcept;
-  /// \throws InvalidArgument  an exchange of some of these quantities, or of any, has not ended
+  /// \throws InvalidArgument  an exchange of one of these fields has not ended
   void require_ended(const std::vector<int>& some) const;
   [[nodiscard]] std::string plan() const;
   void write_vtk(const std::string& path) const;
@@ -158,9 +158,9 @@ class STRAKE_LOCAL Grid::Impl {
   /// Planning takes calls of MPI and memory: not while a graph is captured.
   void require_planned(const Wanted& wanted, std::span<Stream> streams) const;
   [[nodiscard]] ExchangePart part_of(const Wanted& wanted) const;
-  /// Of a wanted exchange: those of each quantity follow each other, by subgrid.
-  [[nodiscard]] static int array_number(std::size_t quantity, int subgrid, int subgrids) noexcept {
-    return static_cast<int>(quantity) * subgrids + subgrid;
+  /// Number of an array of an exchange: a field's arrays follow each other, by subgrid.
+  [[nodiscard]] static int array_number(std::size_t field, int subgrid, int subgrids) noexcept {
+    return static_cast<int>(field) * subgrids + subgrid;
   }
   [[nodiscard]] Box owned_at(const At& at, int subgrid) const noexcept;
 

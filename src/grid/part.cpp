@@ -1,4 +1,4 @@
-// Where the elements of a quantity lie in memory.
+// Where the elements of a field lie in memory.
 #include "grid/impl.hpp"
 
 namespace strake {
@@ -11,7 +11,7 @@ constexpr std::int64_t kPage = 4096;
 /// place, each cell would be at the same place in a page in all of them, and CPUs tell addresses
 /// apart by these bits: a load waits for a store to that place of another buffer (32^3 doubles: 6 %
 /// of a stencil's time), and both share a set of the first cache. Bit reversal (0, 2048, 1024, ...)
-/// keeps the buffers of few quantities far apart.
+/// keeps the buffers of few fields far apart.
 std::int64_t start_in_page(std::size_t number) noexcept {
   std::int64_t start = 0;
   for (std::int64_t part = kPage / 2; part >= kLine; part /= 2, number /= 2)

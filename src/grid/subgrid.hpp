@@ -1,5 +1,5 @@
-/// \file  The regions of a rank's part of a grid: what it owns of a quantity, what is around that,
-/// and what of either is exchanged.
+/// \file  Regions of a subgrid: depths of its ghost cells, the difference of two boxes, and names
+/// for messages.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Depths {
 
 /// As deep as the deepest direction needs.
 [[nodiscard]] Depths depths_of(const Radius& radius, int axes) noexcept;
-/// What is left of `all` without `hole`, which is inside: up to six boxes with nothing in common.
+/// `all` without `hole`, which is inside: up to six boxes with nothing in common.
 [[nodiscard]] std::vector<Box> without(const Box& all, const Box& hole);
 
 }  // namespace strake::grid

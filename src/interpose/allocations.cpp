@@ -8,7 +8,7 @@ using strake::exchange::shared::ShmEndpoint;
 using strake::interpose::real_mpi;
 using strake::sharing::Arenas;
 
-// What a hint asks for is the MPI library's to know.
+// A call with hints (`info`) goes to the MPI library, which alone knows what they ask for.
 int strake::interpose::calls::MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* base) {
   if (ShmEndpoint::get() != nullptr && info == MPI_INFO_NULL && base != nullptr) {
     if (void* const address = Arenas::get().allocate(size)) {

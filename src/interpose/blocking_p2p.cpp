@@ -20,13 +20,13 @@ namespace {
 using exchange::HandOverChannel;
 using exchange::StartSend;
 using exchange::shared::Sender;
-using mpi::Peer;
+using mpi::Envelope;
 
 /// A send by shared memory inside one call: its header message leaves first, by a call that does
 /// not wait for the receiver, and its bytes are packed then.
 class HeaderSend {
  public:
-  HeaderSend(StartSend start, const Peer& peer, Transfer& transfer) : transfer_(transfer) {
+  HeaderSend(StartSend start, const Envelope& peer, Transfer& transfer) : transfer_(transfer) {
     HandOverChannel channel([&](const Parcel& parcel) {
       const Wire wire = wire_of(parcel, peer);
       code_ =
@@ -77,7 +77,7 @@ template <typename Real, typename Count>
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm); };
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
-    const Peer peer{rank, tag, comm};
+    const Envelope peer{rank, tag, comm};
     const Found* const left =
         left_before(Direction::Send, Style::Blocking, rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
@@ -178,7 +178,7 @@ int mrecv(Function function, Real real, void* buffer, Count count, MPI_Datatype 
 class SendOfCall {
  public:
   /// Waits until the transfer is packed.
-  void take(Transfer& transfer, const Peer& peer) {
+  void take(Transfer& transfer, const Envelope& peer) {
     transfer_ = &transfer;
     if (transfer.shares()) {
       header_.emplace(real_mpi().MPI_Isend, peer, transfer);
@@ -247,7 +247,7 @@ int sendrecv(Function function, Real real, const void* send_buffer, Count send_c
         left_before(Direction::Send, Style::Blocking, to, send_buffer, send_count, send_type);
     const Found* const left_too =
         left_before(Direction::Receive, Style::Blocking, from, recv_buffer, recv_count, recv_type);
-    const Peer peer{to, send_tag, comm};
+    const Envelope peer{to, send_tag, comm};
     if (left != nullptr && left_too != nullptr && !left_too->as_bytes && !may_be_shared(*left) &&
         !exchange::shared::may_get_header(room_of(*left_too))) {
       add_placeholder_of_left(*left, send_count, send_type, peer);
@@ -304,7 +304,7 @@ int sendrecv_replace(Function function, Real real, void* buffer, Count count, MP
   };
   Receive receive(comm, from);
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, status); };
-  const Peer peer{to, send_tag, comm};
+  const Envelope peer{to, send_tag, comm};
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);

@@ -15,7 +15,7 @@
 #include "interpose/trying.hpp"
 #include "mpi/real_mpi.hpp"
 
-/// What the application calls instead of the MPI library's function.
+/// Begins the declaration of a function that the application calls instead of the MPI library's.
 #define STRAKE_MPI extern "C" __attribute__((visibility("default")))
 
 namespace strake::interpose {

@@ -1,4 +1,5 @@
-// What include/strake/mpix.h calls: datatypes that all ranks of a communicator commit together.
+// The functions behind include/strake/mpix.h: all ranks of a communicator commit a datatype
+// together.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -34,7 +35,8 @@ struct AllCommitted {
   std::vector<Committed> types;
 };
 
-/// What both functions refuse, by the same arguments on all ranks.
+/// Raises an error if `comm` is null or an intercommunicator, or `type` is null, alike on all
+/// ranks. Returns the error's code, or MPI_SUCCESS.
 int refused(const MPI_Datatype* type, MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return raise(comm, MPI_ERR_COMM);
   int between_groups = 0;

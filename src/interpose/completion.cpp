@@ -18,8 +18,8 @@ namespace {
 using exchange::Backoff;
 using exchange::shared::ShmEndpoint;
 
-/// What a call's result is set to before: MPICH returns MPI_SUCCESS, since 4.3, where it has
-/// refused a call and the application's error handler has returned, but leaves its results.
+/// Value of a call's result before the call. MPICH since 4.3 returns MPI_SUCCESS for a call that it
+/// has refused, once the application's error handler has returned, and leaves the result as it was.
 constexpr int kUntouched = -1;
 
 /// The code of a call, or the error that it must have been refused for; `result` is 0 then.
@@ -29,7 +29,8 @@ int told(int code, int& result) {
   return code != MPI_SUCCESS ? code : MPI_ERR_REQUEST;
 }
 
-/// The same for a call that completes all: `requests` are as it left them.
+/// Returns the code of a call that completes all requests, or MPI_ERR_REQUEST if it was refused:
+/// then a request of Strake's that is not persistent is still in `requests`.
 int told(int code, const Operations& operations, const MPI_Request* requests) {
   for (std::size_t i = 0; code == MPI_SUCCESS && i < operations.size(); ++i) {
     const bool ends = operations[i] != nullptr && !operations[i]->is_persistent();
@@ -235,7 +236,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   int code = told_of.code_of(
       list, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
   code = finish_all_pending(list, count, requests, told_of.data(), code);
-  // Those whose receivers may wait for receives of this rank, which are done now.
+  // Offered persistent sends come last: their receivers may wait for receives of this rank, which
+  // are done now.
   for (Operation* const operation : operations) {
     if (operation != nullptr && operation->is_persistent() && ours.see(*operation).pending)
       wait_for(*operation);

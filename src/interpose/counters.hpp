@@ -93,7 +93,7 @@ class Counter {
   std::atomic<std::uint64_t> bytes_{0};
 };
 
-/// What `record` writes.
+/// The counters that `record` adds to, and the hook that it calls.
 struct Recorder {
   std::array<std::array<Counter, kTransports>, kFunctions> by_transport;
   std::array<Counter, kReasons> by_reason;

@@ -105,7 +105,7 @@ exchange::StartSend start_of(Function function) noexcept {
 
 std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* buffer,
                                                  std::int64_t count, MPI_Datatype type,
-                                                 const mpi::Peer& to,
+                                                 const mpi::Envelope& to,
                                                  exchange::shared::Sender sender) {
   if (!wants_sharing(found)) return std::nullopt;
   exchange::shared::ShmEndpoint& endpoint = *exchange::shared::ShmEndpoint::get();

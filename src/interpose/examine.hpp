@@ -32,7 +32,7 @@ using mpi::Use;
 /// Whether the call may wait for its message; a choice depends on it.
 enum class Style : std::uint8_t { Blocking, Nonblocking };
 
-/// The same with the typed bytes themselves.
+/// Found, with the typed bytes themselves.
 struct Examined : Found {
   Typed typed;  ///< set unless the transport is Library
 };
@@ -71,8 +71,8 @@ inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
   return touched ? Passes::Unshared : Passes::AtOnce;
 }
 
-/// What a thread knows of so many elements of a datatype, in one direction and style: the one cache
-/// between a call and its transport. Void once mpi::g_type_generation has moved on.
+/// A thread's cache entry for a datatype, count, direction and style: the only cache between a call
+/// and its transport. An entry is void once mpi::g_type_generation has moved on.
 struct alignas(64) Known {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
@@ -129,7 +129,8 @@ inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, st
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
                       mpi::TypeRecord& record, Use use, Known& known, Examined& result);
 
-/// Of `count` elements of a type without a record: left to the MPI library, and why.
+/// Returns why `count` elements of a type without a record are left to the MPI library, and their
+/// size if it is known.
 inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noexcept {
   if (type.new_size < 0) return {.reason = Reason::UnknownType};
   log_left(Reason::FewUses, type.new_size);
@@ -156,7 +157,7 @@ inline const Known* found_before(Direction direction, Style style, const void* b
   trying::begin();
   return known_before(direction, style, buffer, count, type);
 }
-/// Of a message to or from MPI_PROC_NULL.
+/// The result of examining a message to or from MPI_PROC_NULL.
 inline constexpr Found kNobody{.reason = Reason::Empty};
 /// Returns what is `known` (null: nothing) of a message that is to be left to the MPI library; else
 /// null.
@@ -164,7 +165,7 @@ inline const Found* left_by(const Known* known, int rank) noexcept {
   if (rank == MPI_PROC_NULL) return &kNobody;
   return known != nullptr && known->found.transport == Transport::Library ? &known->found : nullptr;
 }
-/// What was found before of a message that is to be left to the MPI library.
+/// Returns what earlier calls found, if the message is to be left to the MPI library; else null.
 inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
                                 std::int64_t count, MPI_Datatype type) {
   if (rank == MPI_PROC_NULL) return &kNobody;
@@ -263,16 +264,18 @@ template <typename Make>
 bool take(Examined& found, Make&& make) {
   return found.transport != Transport::Library && try_to_take(found, make);
 }
-/// The same of a send that `make` begins by begin_send().
+/// take() for a send that `make` begins by begin_send(): shared memory may carry it where its
+/// transport is Library.
 template <typename Make>
 bool take_send(Examined& found, Make&& make) {
   return (found.transport != Transport::Library || may_be_shared(found)) &&
          try_to_take(found, make);
 }
 
-/// Of a receive into the memory of a device: a header message comes sooner where the host can read
-/// it. A message that comes without a header message has one more step to go, so large ones stay as
-/// they are. A receive that gets room for a header message is left to the MPI library.
+/// Changes the transport of a receive to which a header message may come. A receive that gets room
+/// for one is left to the MPI library. A receive into a device's memory goes by one-shot: the host
+/// can read the header message sooner. Any other message takes one more step then, so receives of
+/// more than kMost bytes stay as they are.
 inline void prepare_for_header(Examined& found, const Receive& receive) {
   if (found.transport != Transport::Library && receive.gives_room(found.bytes) &&
       receive.communicator_with(found.bytes) != nullptr) {
@@ -309,11 +312,11 @@ bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, M
 /// can't, and nothing is changed. The call that takes the parcel must not wait for the receiver.
 std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* buffer,
                                                  std::int64_t count, MPI_Datatype type,
-                                                 const mpi::Peer& to,
+                                                 const mpi::Envelope& to,
                                                  exchange::shared::Sender sender);
 /// Makes the transfer of a send, and starts it. \throws OutOfMemory, CudaError
 inline void begin_send(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
-                       const mpi::Peer& to, exchange::shared::Sender sender,
+                       const mpi::Envelope& to, exchange::shared::Sender sender,
                        std::optional<exchange::Transfer>& transfer) {
   const auto lease = lease_for(found, buffer, count, type, to, sender);
   if (!lease) return begin_packed(Direction::Send, found, transfer);
@@ -343,7 +346,7 @@ int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Da
   return call(reinterpret_cast<void*>(address_of(buffer, found.lowest)),
               static_cast<Count>(found.bytes), MPI_BYTE);
 }
-/// Of a receive; negative where it is not known. [bytes]
+/// The room of a receive; negative where it is not known. [bytes]
 inline std::int64_t room_of(const Found& found) noexcept {
   return found.bytes > 0 || found.reason == Reason::Empty ? found.bytes : -1;
 }

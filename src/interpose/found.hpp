@@ -1,4 +1,4 @@
-/// \file  What is known of the bytes of a call.
+/// \file  Found: the bytes of a call, and the transport that they should take.
 #pragma once
 
 #include <cstdint>

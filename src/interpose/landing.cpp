@@ -146,7 +146,7 @@ void Landing::take_whole(const std::byte* packed, std::int64_t bytes) {
 }
 
 bool add_placeholder_of_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
-                                  const mpi::Peer& peer) {
+                                  const mpi::Envelope& peer) {
   if (peer.rank < 0 || count <= 0) return false;
   std::int64_t bytes = found.bytes;
   const bool not_told = found.reason == Reason::NotDecodable || found.reason == Reason::NoKernels;

@@ -60,7 +60,8 @@ class Landing {
   /// A message of so many bytes has come, which is no header message. Takes what has come to own().
   /// False: it is longer than the receive.
   [[nodiscard]] bool settle(std::int64_t bytes);
-  /// What has come, if there is room for a header message.
+  /// The first bytes that have come, as many as a header has; zeroes without room for a header
+  /// message.
   [[nodiscard]] exchange::shared::Landed landed() const;
   /// Takes what a header message has announced, and tells the sender. False: it is longer than the
   /// receive.
@@ -86,16 +87,16 @@ class Landing {
 /// Before a send that is left to the MPI library. True: exchange::shared::drop_placeholder() if
 /// that refuses it.
 bool add_placeholder_of_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
-                                  const mpi::Peer& peer);
+                                  const mpi::Envelope& peer);
 inline bool add_placeholder_of_left(const Found& found, std::int64_t count, MPI_Datatype type,
-                                    const mpi::Peer& peer) {
+                                    const mpi::Envelope& peer) {
   return exchange::shared::ShmEndpoint::get() != nullptr &&
          add_placeholder_of_left_send(found, count, type, peer);
 }
 /// Leaves a send to the MPI library: `leave()`, which returns its code.
 template <typename Leave>
 int leave_with_placeholder(const Found& found, std::int64_t count, MPI_Datatype type,
-                           const mpi::Peer& peer, const Leave& leave) {
+                           const mpi::Envelope& peer, const Leave& leave) {
   const bool placed = add_placeholder_of_left(found, count, type, peer);
   const int code = leave();
   if (placed && code != MPI_SUCCESS) exchange::shared::drop_placeholder();

@@ -25,7 +25,7 @@ void remember_message(MPI_Message message, MPI_Comm comm, bool header) noexcept 
     const std::lock_guard lock(messages().mutex);
     messages().receives.insert_or_assign(message, Receive(comm, mpi::communicator(comm), header));
   } catch (const std::bad_alloc&) {
-    // Its errors are then raised on MPI_COMM_WORLD.
+    // Errors of the receive are then raised on MPI_COMM_WORLD.
   }
 }
 

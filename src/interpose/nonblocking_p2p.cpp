@@ -21,7 +21,7 @@ using exchange::Parcel;
 using exchange::Transfer;
 using exchange::wire_of;
 using exchange::shared::Sender;
-using mpi::Peer;
+using mpi::Envelope;
 using mpi::Wire;
 
 /// Another thread may be inside a blocking call, which then can't take our next steps: leave
@@ -80,7 +80,7 @@ int give(OwnedPending pending, MPI_Request* request, Call&& call) {
 
 /// The call copies the message, or refuses it for want of room: nothing is left to wait for.
 template <typename Real, typename PassOn>
-int ibsend(Examined& found, Real real, const Peer& peer, MPI_Request* request, PassOn&& pass_on,
+int ibsend(Examined& found, Real real, const Envelope& peer, MPI_Request* request, PassOn&& pass_on,
            std::int64_t count, MPI_Datatype type) {
   Requests::get().hand_on();
   std::optional<Transfer> transfer;
@@ -102,7 +102,7 @@ int ibsend(Examined& found, Real real, const Peer& peer, MPI_Request* request, P
 /// The operation of a send that has a lease, which is given back where no memory is left.
 std::shared_ptr<MessageOperation> operation_of(const exchange::shared::Lease& lease,
                                                Function function, const Examined& found,
-                                               const Peer& peer) {
+                                               const Envelope& peer) {
   try {
     return Requests::get().make_operation(function, found.reason, found.typed, lease, peer,
                                           start_of(function));
@@ -124,7 +124,7 @@ template <typename Real, typename Count>
   if (request == nullptr) return pass_on();
   return sending(comm, pass_on, [&] {
     Requests& ours = Requests::get();
-    const Peer peer{rank, tag, comm};
+    const Envelope peer{rank, tag, comm};
     const Known* const before = known_or_before(known, Direction::Send, rank, buffer, count, type);
     const Found* const left = left_by(before, rank);
     if (left != nullptr && !may_be_shared(*left)) {
@@ -209,7 +209,7 @@ int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type
 template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
                   MPI_Datatype type, const Receive& receive, const MPI_Request* request) {
-  // Of one that is watched it is counted when the message has come by which way it came.
+  // A watched receive is counted once its message has come, by the transport that carried it.
   const std::int64_t room = room_of(found);
   if (!exchange::shared::may_get_header(room) && !receive.gives_room(room))
     note(function, Transport::Library, found.reason, found.bytes);
@@ -272,7 +272,7 @@ template <typename Real, typename Count>
     }
     return begin_receive(function, ask, examine_by(before, Direction::Receive, buffer, count, type),
                          buffer, count, type, receive, request, Direction::Receive,
-                         Peer{rank, tag, comm});
+                         Envelope{rank, tag, comm});
   });
 }
 
@@ -314,7 +314,7 @@ int imrecv(Function function, Real real, void* buffer, Count count, MPI_Datatype
 /// The send of such a call leaves by the MPI library.
 template <typename Count>
 void add_placeholder_of_combined(const void* buffer, Count count, MPI_Datatype type,
-                                 const Peer& peer) {
+                                 const Envelope& peer) {
   if (exchange::shared::ShmEndpoint::get() == nullptr || t_depth != 0 || g_disabled) return;
   (void)guarded(peer.comm, [&] {
     add_placeholder_of_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type),

@@ -65,7 +65,7 @@ void Operation::fail(int code) noexcept {
 
 MessageOperation::MessageOperation(Function function, exchange::Reason reason,
                                    const exchange::Typed& typed, machine::Transport transport,
-                                   Direction direction, const mpi::Peer& peer,
+                                   Direction direction, const mpi::Envelope& peer,
                                    exchange::StartSend start_send)
     : function_(function),
       reason_(reason),
@@ -74,7 +74,7 @@ MessageOperation::MessageOperation(Function function, exchange::Reason reason,
 
 MessageOperation::MessageOperation(Function function, exchange::Reason reason,
                                    const exchange::Typed& typed,
-                                   const exchange::shared::Lease& lease, const mpi::Peer& peer,
+                                   const exchange::shared::Lease& lease, const mpi::Envelope& peer,
                                    exchange::StartSend start_send)
     : function_(function), reason_(reason), transfer_(typed, lease), channel_(peer, start_send) {}
 

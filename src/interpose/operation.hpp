@@ -1,5 +1,6 @@
-/// \file  What Strake carries out in steps, and the application holds a request of Strake's for: a
-/// generalised one, or a persistent one to MPI_PROC_NULL (interpose/requests.hpp).
+/// \file  Operations: messages and collective calls that Strake carries out in steps. The
+/// application holds a request of Strake's for each: a generalised one, or a persistent one to
+/// MPI_PROC_NULL (interpose/requests.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -21,12 +22,12 @@
 
 namespace strake::interpose {
 
-/// That of a message of which there is nothing to tell.
+/// Returns MPI's empty status: any source, any tag, no bytes, MPI_SUCCESS.
 [[nodiscard]] MPI_Status empty_status();
 
-/// Who may use it: the thread whose call it is made in, then the one that has claimed it
-/// (exchange::Progress), and once it is complete the one that completes its request.
-class Operation : public exchange::Flight, public RequestEntry {
+/// One thread at a time uses an operation: the one whose call makes it, then the one that has
+/// claimed it (exchange::Progress), and once it is complete the one that completes its request.
+class Operation : public exchange::OperationInFlight, public RequestEntry {
  public:
   Operation() : RequestEntry(Kind::Operation), status_(empty_status()) {}
   ~Operation() override;
@@ -74,18 +75,19 @@ class Operation : public exchange::Flight, public RequestEntry {
   MPI_Request outer = MPI_REQUEST_NULL;
   /// A persistent one, which the table of requests keeps.
   std::shared_ptr<Operation> kept;
-  std::atomic<bool> abandoned = false;  ///< the application has freed it: it is counted in flight
+  std::atomic<bool> abandoned =
+      false;  ///< the application has freed it: it is counted in operation
   /// The application has its outcome (persistent ones: it is inactive).
   std::atomic<bool> settled = false;
 
  protected:
   void mark_persistent() noexcept;
-  /// As if nothing had been told of it.
+  /// Clears the outcome of the last run.
   void reset() noexcept;
-  /// It runs from now on.
+  /// Marks the operation as running.
   void begin() noexcept;
   void end() noexcept { complete_.store(true, std::memory_order_release); }
-  /// It ends with an error of that class.
+  /// Ends the operation with the error `code`.
   void fail(int code) noexcept;
 
   MPI_Status status_;
@@ -101,29 +103,29 @@ class Operation : public exchange::Flight, public RequestEntry {
 /// A message.
 class MessageOperation final : public Operation {
  public:
-  /// Of a send that `start_send` starts, of a receive, or (make_persistent) of a persistent one.
+  /// Makes a send that `start_send` starts, a receive, or a message for make_persistent().
   /// \throws OutOfMemory
   MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,
                    machine::Transport transport, machine::Direction direction,
-                   const mpi::Peer& peer, exchange::StartSend start_send = nullptr);
-  /// Of a send by memory that its receiver shares. \throws std::bad_alloc
+                   const mpi::Envelope& peer, exchange::StartSend start_send = nullptr);
+  /// Makes a send by memory that its receiver shares. \throws std::bad_alloc
   MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                   const exchange::shared::Lease& lease, const mpi::Peer& peer,
+                   const exchange::shared::Lease& lease, const mpi::Envelope& peer,
                    exchange::StartSend start_send);
   /// Makes the receive of a message that a probe has matched. \throws OutOfMemory
   MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,
                    machine::Transport transport, MPI_Message* message, const Receive& receive);
   ~MessageOperation() override;
 
-  /// From now on it may be started any number of times, over one persistent request of the MPI
-  /// library's: a send that `init` makes, or (null) a receive.
+  /// Makes the operation persistent: each start uses one persistent request of the MPI library's,
+  /// of a send that `init` makes, or (null) of a receive.
   /// \throws MpiError
   void make_persistent(exchange::InitSend init);
-  /// The same of a send in host memory that goes by memory which its receiver shares, each time
-  /// that there is room for it.
+  /// Makes a send persistent: each start goes by memory that the receiver shares if there is room
+  /// for the message, else by the send's own transport.
   void make_persistent(const exchange::shared::Destination& to) noexcept;
-  /// Such a send may also be left to the MPI library, by `left`, which starts it: trials choose
-  /// each time. \param by_rule  System or Pack
+  /// Lets trials choose at each start whether such a send goes by `left`, a persistent request of
+  /// the MPI library's, instead. \param by_rule  the choice of the rules: Library or Pack
   void may_be_left(MPI_Request left, exchange::Choice by_rule) noexcept;
   /// A send starts to be packed; a receive is posted; a buffered send leaves at once.
   void start() override;
@@ -161,10 +163,10 @@ class MessageOperation final : public Operation {
   exchange::Transfer transfer_;
   exchange::MpiChannel channel_;
   bool buffered_ = false;
-  /// \{ Of may_be_left(): the request, what the rules say, and what trials said as long as
-  /// mpi::g_type_generation is `settled_at_`.
+  /// \{ Members for may_be_left(): the request, the choice of the rules, and that of the trials,
+  /// which holds while mpi::g_type_generation is `settled_at_`.
   MPI_Request left_ = MPI_REQUEST_NULL;
-  bool is_left_ = false;                                ///< the running message is
+  bool is_left_ = false;                                ///< left_ carries the running message
   exchange::Reason why_left_ = exchange::Reason::None;  ///< of the running message, if it is left
   exchange::Choice by_rule_;
   exchange::Choice settled_;

@@ -56,8 +56,9 @@ int settle(const Operation& operation, const Requests::Outcome& outcome) {
       failed.add(&operation, outcome);
       code = real_mpi().MPI_Wait(failed.requests().data(), &status);
     }
-    // It raises nothing for a receive that had more room than its message was to have, nor for a
-    // persistent one that MPICH since 4.2 has made inactive by then: its status is empty.
+    // MPI_Wait raises nothing for a receive that had more room than its message was to have, nor
+    // for a persistent request that MPICH since 4.2 has made inactive by then, whose status is
+    // empty.
     const bool silent = outcome.comm != MPI_COMM_NULL && status.MPI_ERROR == MPI_SUCCESS;
     if (code != MPI_SUCCESS) return code;
     if (!silent) return outcome.error;
@@ -98,8 +99,8 @@ int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
     if (first == nullptr && outcome.comm != MPI_COMM_NULL) first = &outcome;
     MPI_Request request = outcome.failed;
     if (request == MPI_REQUEST_NULL) continue;
-    // Of a call that has raised the errors of the MPI library's own requests, no other is raised;
-    // but MPICH's persistent ones start again only once they are completed.
+    // A call that has raised the errors of the MPI library's own requests raises no other. But
+    // MPICH's persistent requests start again only once they are completed.
     const bool starts_again = outcome.persistent && !mpi::quirks::kFailedPersistentIsFreed;
     if (code != MPI_SUCCESS && !starts_again) {
       real_mpi().MPI_Request_free(&request);

@@ -225,7 +225,8 @@ Call<Count> unpacking(const void* in, Count size, Count* position, void* out, Co
           comm};
 }
 
-// These have the arguments of MPI's functions, so that a call is a jump (a tail call).
+// pack_any and unpack_any have the arguments of MPI's functions, so that calling them is a jump (a
+// tail call).
 template <typename... Arguments>
 [[gnu::noinline]] int pack_any(Arguments... arguments) {
   return run_any(packing(arguments...));

@@ -1,5 +1,5 @@
-/// \file  What one rank does in a collective call that is carried out pair by pair: which blocks of
-/// its buffers go to and come from which ranks.
+/// \file  One rank's part in a collective call that is carried out pair by pair: the blocks of its
+/// buffers, and the rank that each goes to or comes from.
 #pragma once
 
 #include <mpi.h>

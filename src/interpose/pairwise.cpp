@@ -26,9 +26,9 @@ namespace {
 
 using exchange::Backoff;
 using exchange::Bundling;
+using exchange::CollectiveWay;
 using exchange::Members;
 using exchange::Trial;
-using exchange::Way;
 using mpi::CallForm;
 using mpi::Neighbourhood;
 
@@ -209,9 +209,9 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
   if constexpr (kForm == CallForm::Persistent) {
     return make_persistent(kind, tail, leave, describe);
   } else {
-    // What ranks count alike is counted before anything may fail.
+    // A rank counts the call before anything may fail, so that all ranks number their calls alike.
     const std::uint32_t number = kind.members.next_call();
-    Way way = Way::Pairs;
+    CollectiveWay way = CollectiveWay::Pairs;
     bool timed = false;
     std::shared_ptr<PairCall> made;
     const int code = guarded(comm, [&] {
@@ -223,7 +223,7 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
       }
       // A rank that has left a nonblocking call may read no bundle before others wait for that.
       const bool bundled = kind.call.sends_empty && kForm == CallForm::Blocking;
-      const Bundling bundling = way == Way::Relayed ? Bundling::Relays : Bundling::Pairs;
+      const Bundling bundling = way == CollectiveWay::Relayed ? Bundling::Relays : Bundling::Pairs;
       made = call_of(kind, bundled ? bundling : Bundling::None, comm, describe);
       return MPI_SUCCESS;
     });
@@ -232,9 +232,9 @@ int carry_out(const PairKind& kind, const Tail& tail, const Leave& leave,
     const auto left = [&] { return leave(Reason::CollectiveTrials); };
     if constexpr (kForm == CallForm::Blocking) {
       const auto pairs = [&] { return sending(comm, left, [&] { return run(*made, number); }); };
-      if (!timed) return way != Way::Library ? pairs() : left();
+      if (!timed) return way != CollectiveWay::Library ? pairs() : left();
       const auto begin = std::chrono::steady_clock::now();
-      const int ended = way != Way::Library ? pairs() : left();
+      const int ended = way != CollectiveWay::Library ? pairs() : left();
       const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
       kind.trial.add(made->shape(), way, taken.count());
       return ended;
@@ -282,7 +282,7 @@ int of_neighbours(Function function, Family family, Neighbourhood matched, const
   if (neighbours == nullptr) return leave(Reason::NoAgreement);
   const mpi::Matching matching = mpi::matching(matched, Tail::kForm, neighbours->cartesian);
   const std::uint32_t tried = kind_of(family);
-  Trial& trial = members->trial(tried, Way::Pairs, true);
+  Trial& trial = members->trial(tried, CollectiveWay::Pairs, true);
   if (matching == mpi::Matching::Unknown) return leave(Reason::NoAgreement);
   if (trial.leaves(Tail::kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
   return carry_out({*members, trial, {function, tried, true, Tail::kForm == CallForm::Blocking}},
@@ -300,8 +300,8 @@ int of_neighbours(Function function, Family family, Neighbourhood matched, const
 /// A call in which each rank sends a block to each rank. `first`: its way while nothing is known of
 /// it.
 template <typename Tail, typename Kind, typename Leave, typename Sends, typename Receives>
-int of_all(Function function, const Kind& kind, Way first, const Tail& tail, const Leave& leave,
-           const void* sent, const Sends& sends, const Receives& receives) {
+int of_all(Function function, const Kind& kind, CollectiveWay first, const Tail& tail,
+           const Leave& leave, const void* sent, const Sends& sends, const Receives& receives) {
   constexpr CallForm kForm = Tail::kForm;
   Members* const members = members_of(tail.comm());
   if (members == nullptr || (kForm == CallForm::Nonblocking && !members->all_connected()))
@@ -348,7 +348,7 @@ int alltoall(Function function, Real real, const void* sent, Count send_count,
                        bytes_of(receive_type);
     return kind_of(Family::Alltoall, static_cast<unsigned>(std::bit_width(bytes)));
   };
-  return of_all(function, kind, Way::Library, ends, leave, sent,
+  return of_all(function, kind, CollectiveWay::Library, ends, leave, sent,
                 in_a_row(sent, send_count, send_type),
                 in_a_row(received, receive_count, receive_type));
 }
@@ -365,8 +365,8 @@ int alltoallv(Function function, Real real, const void* sent, const Count* send_
         receive_places, receive_type, tail...);
   };
   return of_all(
-      function, [] { return kind_of(Family::Alltoallv); }, Way::Library, ends, leave, sent,
-      in_places(sent, send_counts, send_places, send_type),
+      function, [] { return kind_of(Family::Alltoallv); }, CollectiveWay::Library, ends, leave,
+      sent, in_places(sent, send_counts, send_places, send_type),
       in_places(received, receive_counts, receive_places, receive_type));
 }
 
@@ -382,7 +382,7 @@ int alltoallw(Function function, Real real, const void* sent, const Count* send_
         receive_counts, receive_places, receive_types, tail...);
   };
   return of_all(
-      function, [] { return kind_of(Family::Alltoallw); }, Way::Pairs, ends, leave, sent,
+      function, [] { return kind_of(Family::Alltoallw); }, CollectiveWay::Pairs, ends, leave, sent,
       in_types(sent, send_counts, send_places, send_types),
       in_types(received, receive_counts, receive_places, receive_types));
 }

@@ -17,7 +17,7 @@ struct Kind {
   /// Whether the call may wait for another rank, which may itself wait for a send from here
   /// (decision 4).
   bool may_block;
-  /// What kind of request the call returns by its last argument.
+  /// The kind of request that the call returns by its last argument.
   Untestable untestable = Untestable::No;
   /// Whether the call makes a communicator, its last argument, of its first one.
   bool makes_communicator = false;

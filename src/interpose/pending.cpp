@@ -1,4 +1,4 @@
-// What remains to do when the MPI library has completed a request with an entry.
+// Work that remains once the MPI library has completed a request with an entry.
 #include "interpose/pending.hpp"
 
 #include <algorithm>
@@ -149,7 +149,8 @@ int told_before(const Pending& pending, MPI_Status& status) noexcept {
   return pending.ended->code;
 }
 
-/// What was told before: the status is that of the message. The class of its error.
+/// Takes the outcome that the MPI library told before, if it did: sets the status of the message.
+/// Returns the class of its error, or MPI_SUCCESS.
 int recall(Pending& pending, MPI_Status& status) noexcept {
   if (!pending.ended) return MPI_SUCCESS;
   const int code = told_before(pending, status);
@@ -203,7 +204,7 @@ namespace {
 /// Raises for the first message that has failed, where the call has raised nothing.
 class Failures {
  public:
-  /// Of a call that gave `count` statuses; `told`: with the errors of each.
+  /// \param told  the call has set the error in each of its `count` statuses
   Failures(MPI_Status* statuses, int count, bool told) noexcept
       : statuses_(statuses), count_(count), told_(told) {}
   /// Message `i` has ended with that error, or MPI_SUCCESS.

@@ -33,7 +33,7 @@ namespace strake::interpose {
 /// A send of a header message's length that the MPI library carries.
 struct Placeholder {
   std::int64_t bytes = 0;
-  mpi::Peer peer;
+  mpi::Envelope peer;
 };
 
 /// One message, or other work. Belongs to the table, or to the call that makes it.
@@ -49,12 +49,12 @@ struct Pending : RequestEntry {
   bool plain = false;
   Receive receive;                             ///< a send has only its communicator
   std::optional<exchange::Transfer> transfer;  ///< posted while the MPI library has the message
-  /// Of no message: what remains when the request is complete, each time that it is.
+  /// Work for a request that is no message: at each start, and whenever the request is complete.
   std::unique_ptr<RequestWork> work;
   /// A persistent send of a header message's length gets a placeholder at each start.
   std::optional<Placeholder> placeholder;
-  /// Of a persistent receive that Strake has asked about, where the MPI library tells once
-  /// (quirks::kTellsOfPersistentOnce): it is complete, which no call of the library's tells again.
+  /// Outcome of a persistent receive that Strake has found complete, for the program's next call:
+  /// the MPI library tells of it only once (quirks::kTellsOfPersistentOnce).
   struct Ended {
     int code = MPI_SUCCESS;
     MPI_Status status{};
@@ -252,7 +252,8 @@ int finish_all_ended(RequestList& list, const MPI_Request* requests, int index, 
                      int* indices, MPI_Status* statuses);
 /// MPI_Request_get_status of a request with an entry.
 int ask_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status);
-/// The same for a call of Strake's own, after which the program can ask again, or complete it.
+/// ask_pending() for Strake's own use: keeps an answer that the MPI library gives only once, so
+/// that the program can still ask, or complete the request.
 int look_at_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status);
 /// MPI_Request_get_status has said that the request is complete.
 /// False: what a header message stands for is longer than the receive.

@@ -20,10 +20,10 @@ using exchange::InitSend;
 using exchange::Parcel;
 using exchange::Transfer;
 using exchange::wire_of;
-using mpi::Peer;
+using mpi::Envelope;
 
 /// The application's handle for `persistent`; errors in `comm` are raised here, by the MPI library.
-int give_out(std::shared_ptr<Operation> operation, Direction direction, const Peer& peer,
+int give_out(std::shared_ptr<Operation> operation, Direction direction, const Envelope& peer,
              MPI_Request* request) {
   const mpi::RealMpi& real = real_mpi();
   const int code =
@@ -55,7 +55,7 @@ Pending* startable(RequestEntry* entry) {
 class Starting {
  public:
   explicit Starting(std::size_t count) : entries_(count) {}
-  /// Those that the MPI library did not start are as they were.
+  /// Gives up the messages that the MPI library did not start: they are as before.
   ~Starting() {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (entries_[i] != nullptr) entries_[i]->give_up();
@@ -96,7 +96,7 @@ class Starting {
 
 /// Leaves a send to the MPI library.
 template <typename PassOn>
-int leave_send(const PassOn& pass_on, Function function, const Found& found, const Peer& peer,
+int leave_send(const PassOn& pass_on, Function function, const Found& found, const Envelope& peer,
                const MPI_Request* request) {
   if (!exchange::shared::like_header(found.bytes)) return leave_to(pass_on, function, found);
   OwnedPending pending = PendingPool::get().make(function, found.reason, Receive(peer.comm));
@@ -110,8 +110,8 @@ int leave_send(const PassOn& pass_on, Function function, const Found& found, con
 /// MPI library's own persistent request of it.
 template <typename MakeLeft>
 std::shared_ptr<Operation> make_shared_send(Function function, Examined found, const void* buffer,
-                                            std::int64_t count, MPI_Datatype type, const Peer& peer,
-                                            const MakeLeft& make_left) {
+                                            std::int64_t count, MPI_Datatype type,
+                                            const Envelope& peer, const MakeLeft& make_left) {
   const bool buffered = function == Function::MPI_Bsend_init;  // its bytes are the MPI library's
   const Found by_rule = found;
   found.shares = found.shares || settings::flag(settings::Id::trials);  // starts may try it
@@ -158,7 +158,7 @@ int send_init(Function function, Real real, const void* buffer, Count count, MPI
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, pass_on, [&] {
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type, Use::Often);
-    const Peer peer{rank, tag, comm};
+    const Envelope peer{rank, tag, comm};
     if (found.transport != Transport::Library && !mpi::sendable(peer)) {
       found.transport = Transport::Library;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
@@ -207,12 +207,12 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
     Examined found =
         examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
     prepare_for_header(found, receive);
-    const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
+    const Envelope probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
     if (found.transport != Transport::Library && !mpi::sendable(probe)) {
       found.transport = Transport::Library;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
-    const Peer peer{rank, tag, comm};
+    const Envelope peer{rank, tag, comm};
     const auto leave = [&] {
       note(function, Transport::Library, found.reason, found.bytes);
       return watch(function, found, buffer, count, type, receive, request, ask,

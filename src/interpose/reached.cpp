@@ -74,7 +74,7 @@ Spelling take_apart(std::string_view name) noexcept {
   return found;
 }
 
-/// Whether it is one of those functions.
+/// Whether `stem` is the name of a function in kMustReach, in upper or lower case.
 bool must_reach(std::string_view stem) noexcept {
   const auto same = [](char a, char b) { return lower(a) == lower(b); };
   constexpr std::string_view kInside = "mpir_";  // MPICH's PMPI procedures of mpi_f08
@@ -133,7 +133,8 @@ bool reaches(const std::string& name, const void* own) noexcept {
   return first == nullptr || object_of(first) == own;
 }
 
-/// The same where the MPI library's own Fortran procedures call on by C names.
+/// Whether a call by that Fortran name comes to a procedure of the MPI library's that calls the C
+/// function, and so reaches Strake.
 bool reaches_through_library(const std::string& name) noexcept {
   Dl_info info;
   return mpi::quirks::kMpifCallsC && !take_apart(name).c &&

@@ -1,5 +1,5 @@
-/// \file  What Strake knows of the application's requests, found by their handles. A call that
-/// completes requests looks each up once.
+/// \file  The table of the application's requests that Strake knows something of, found by their
+/// handles. A call that completes requests looks each up once.
 ///
 /// Handles are not unique. Both libraries give all sends that are complete on return one and the
 /// same handle. Once that is known, these get no entry (is_shared_complete()). Under

@@ -19,7 +19,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::Backoff;
-using exchange::Flight;
+using exchange::OperationInFlight;
 using exchange::Progress;
 
 }  // namespace
@@ -99,7 +99,7 @@ MPI_Request Requests::make_complete() {
 }
 
 MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
-  const Progress::Room room(progress_);
+  const Progress::Reservation reservation(progress_);
   Operation& launched = *operation;
   mpi::check(
       mpi::real_mpi().MPI_Grequest_start(query, released, cancelled, &launched, &launched.outer),
@@ -107,7 +107,7 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
   MPI_Request request = launched.outer;
   RequestTable::get().enter(request, launched);
   const bool leaves = launched.leaving();  // once it is added, another thread may step it
-  progress_.add(room, operation);
+  progress_.add(reservation, operation);
   if (leaves && exchange::LaunchBatcher::get().shall_ask()) progress_.step_sends();
   if (launched.complete() && launched.error() != MPI_SUCCESS && launched.fails_in_launch()) {
     const Outcome outcome = take_outcome(launched);
@@ -132,7 +132,7 @@ void Requests::start(Operation& started) {
   const std::shared_ptr<Operation> persistent = started.kept;
   if (persistent->keeps_request() || !persistent->on_device())
     hand_on();  // what was started before leaves before
-  const Progress::Room room(progress_);
+  const Progress::Reservation reservation(progress_);
   // Another thread may not have left the step yet that completed it last.
   const bool claimed = progress_.claim(*persistent);
   try {
@@ -146,7 +146,7 @@ void Requests::start(Operation& started) {
     if (!persistent->leaving()) persistent->step();
   }
   const bool leaves = persistent->leaving();
-  if (!persistent->complete()) progress_.add(room, persistent);
+  if (!persistent->complete()) progress_.add(reservation, persistent);
   if (claimed) progress_.release(*persistent);
   if (leaves && exchange::LaunchBatcher::get().shall_ask()) progress_.step_sends();
 }
@@ -247,11 +247,12 @@ void Requests::cancel(Operation& operation) {
 
 void Requests::shut_down() {
   hand_on();
-  // What has come is unpacked, and what a device is writing must be written before its buffers go.
+  // Messages that have come are unpacked first: a device must be done with its buffers before they
+  // go.
   for (Backoff backoff;; backoff.pause()) {
     step_everything();
-    const auto unpacking = [](const Flight& flight) {
-      return static_cast<const Operation&>(flight).unpacking();
+    const auto unpacking = [](const OperationInFlight& operation) {
+      return static_cast<const Operation&>(operation).unpacking();
     };
     if (!progress_.any(unpacking)) break;
   }

@@ -89,7 +89,8 @@ class Requests final : public exchange::Mover {
   [[nodiscard]] static Seen see(const Operation& operation);
   [[nodiscard]] static bool any_pending(const Operations& operations);
 
-  /// What the MPI library's call that completed the application's request does not tell.
+  /// The outcome of an operation, as far as the MPI library's call that completed the application's
+  /// request does not tell it.
   struct Outcome {
     bool persistent = false;  ///< the call's status is its dummy's: `status` replaces it
     MPI_Status status;
@@ -100,10 +101,11 @@ class Requests final : public exchange::Mover {
   };
   /// The MPI library's call completed the application's request: drops our side.
   Outcome completed(Operation& operation);
-  /// Of each in their order; nothing for a nullptr.
+  /// completed() of each operation, in their order; an empty outcome for a nullptr.
   Scratch<Outcome> completed(const Operations& operations);
-  /// What is left of an outcome's failed request once the caller has completed it: a persistent one
-  /// (Open MPI has freed it where it failed itself).
+  /// Takes back an outcome's failed request, once the caller has completed it: its persistent
+  /// operation gets it, or it is freed if that is gone. Does nothing if it is null (Open MPI has
+  /// freed a persistent request that failed itself).
   void give_back(const Operation* operation, MPI_Request failed);
   /// The application is about to free the request; the operation goes on by itself.
   void abandon(Operation& operation);

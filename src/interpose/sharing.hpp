@@ -48,7 +48,7 @@ struct SharedHeap {
 /// \}
 [[nodiscard]] SharedHeap heap() noexcept;
 
-/// What became of it so far.
+/// Counts of this rank's messages by shared memory so far.
 struct Shared {
   std::uint64_t ranks = 0;  ///< other ranks that this one reaches by shared memory
   std::uint64_t late = 0;   ///< messages that were packed though they were offered

@@ -32,7 +32,7 @@ class Ranks {
     peers_ = size_;
     if (inter_) ask(real_mpi().MPI_Comm_remote_size(comm, &peers_));
   }
-  /// Of no communicator.
+  /// This rank alone, for a call without a communicator.
   Ranks() = default;
 
   [[nodiscard]] int rank() const noexcept { return rank_; }

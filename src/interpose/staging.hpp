@@ -41,7 +41,7 @@ class Argument {
   [[nodiscard]] const T& as() const noexcept {
     return *static_cast<const T*>(value_);
   }
-  /// Whether it is an array of numbers.
+  /// Whether the argument is an array of numbers.
   [[nodiscard]] bool is_array() const noexcept { return element_bytes_ != 0; }
   [[nodiscard]] std::int64_t number() const noexcept { return number_at(value_, bytes_); }
   /// Element `i` of an array of numbers.

@@ -75,8 +75,8 @@ std::string text_of(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);  // paths need not be UTF-8
 }
 
-/// \{ Of rows as text. They don't fail, since other ranks wait for what comes next: rows are left
-/// out instead.
+/// \{ Functions of rows as text. They do not throw, since other ranks wait for the text: rows are
+/// left out instead.
 std::string own_rows() noexcept {
   try {
     return text_of(times::rows());

@@ -1,4 +1,4 @@
-/// \file  What the summary says, and how.
+/// \file  The numbers of the summary, and its forms: text and JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace strake::interpose {
 
-/// What is known of a job when it ends.
+/// The totals of a job when it ends.
 struct JobTotals {
   Totals totals;
   int ranks = 1;

@@ -18,7 +18,7 @@ nlohmann::ordered_json to_json(const Count& count) {
   return {{"calls", count.calls}, {"bytes", count.bytes}};
 }
 
-/// Of one rank, as a mean.
+/// The times of one rank, as a mean over the timed ranks.
 nlohmann::ordered_json time_of(const Totals& totals) {
   const double each = 1e-9 / static_cast<double>(totals.timed);
   const double wall = static_cast<double>(totals.wall_ns) * each;

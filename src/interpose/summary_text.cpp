@@ -29,7 +29,7 @@ std::string human_bytes(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-/// Of one rank, as a mean.
+/// The times of one rank, as a mean over the timed ranks.
 std::string time_line(const Totals& totals) {
   if (totals.timed == 0) return {};
   const double each = 1e-9 / static_cast<double>(totals.timed);
@@ -40,7 +40,7 @@ std::string time_line(const Totals& totals) {
       100.0 * static_cast<double>(totals.in_mpi_ns) / static_cast<double>(totals.wall_ns));
 }
 
-/// What the job has tried, since nothing was measured.
+/// The results of the job's trials; empty if nothing was tried.
 std::string trials_line(const Totals& totals) {
   if (totals.trials_packed + totals.trials_shared + totals.trials_left + totals.trials_unsettled ==
       0)
@@ -65,7 +65,7 @@ using Json = nlohmann::ordered_json;
 /// Rows that the summary shows of each kind.
 constexpr std::size_t kShown = 3;
 
-/// Of the time inside MPI of all ranks. [%]
+/// The part that `seconds` are of the time inside MPI of all ranks. [%]
 double share_of(double seconds, const Totals& totals) {
   return totals.in_mpi_ns == 0 ? 0 : 1e11 * seconds / static_cast<double>(totals.in_mpi_ns);
 }

@@ -163,7 +163,7 @@ Row& find_row(const Key& key, bool* lasting) {
     type.size = info->size;
     if (info->predefined) type.handle = key.type;
   }
-  // It may be decoded later.
+  // A datatype that is not decoded yet may be decoded later.
   *lasting = key.type == 0 || info != nullptr;
   Row& row = row_of(owned().rows, identity);
   if (row.calls == 0 && info != nullptr) row.datatype = datatype_of(type, info->layout);
@@ -371,7 +371,7 @@ Json rows() {
   const std::lock_guard lock(all.mutex);
   Rows merged = all.rows;
   for (const Owned* one : all.threads) merge(merged, one->rows);
-  // What looks alike is one row: of several datatypes that are too long to be shown, for one.
+  // Rows that look alike become one: those of datatypes that are too long to be shown, for example.
   std::map<std::string, Json> alike;
   for (const auto& [identity, row] : merged) {
     Json json = to_json(identity, row, all.seconds_per_tick);

@@ -56,7 +56,7 @@ struct Row {
   }
 };
 
-/// What tells one call from another, as far as a call can see it.
+/// The properties that tell one call from another, as far as a call can see them.
 struct Key {
   Wrapped call{};
   std::int16_t transport = -1;  ///< -1: not known
@@ -70,7 +70,7 @@ struct Key {
 /// In place of a transport, for the running call: nothing moves.
 inline constexpr std::int16_t kNothing = -2;
 
-/// What a thread knows of the calls that it makes.
+/// A thread's rows, and its sampling, of the calls that it makes.
 struct Thread {
   struct Slot {
     Key key;
@@ -266,7 +266,7 @@ class FortranCall {
   const void* before_ = nullptr;
 };
 
-/// Of this process, from start() to now. [s]
+/// Times of this process, from start() to stop(). [s]
 struct Spent {
   double wall = 0;
   double in_mpi = 0;  ///< of all threads together

@@ -1,5 +1,5 @@
-/// \file  What a probe tells of a message by shared memory, of which only a header message was
-/// sent.
+/// \file  Probes of messages by shared memory: MPI has only the header message, whose size a probe
+/// must not tell.
 #pragma once
 
 #include <mpi.h>

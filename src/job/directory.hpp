@@ -75,7 +75,7 @@ class Directory {
     return *this;
   }
 
-  /// Whether it is open: it is there, and no other user can enter it.
+  /// Whether the directory is open: it is there, and no other user can enter it.
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
   /// The errno of what failed; EPERM: it belongs to another user, or others may enter it.
   [[nodiscard]] int error() const noexcept { return error_; }

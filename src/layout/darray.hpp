@@ -21,8 +21,8 @@ struct DistributedDim {
   std::int64_t processes = 1;
 };
 
-/// What process `rank` holds, in the array's storage order, of elements `extent` bytes apart. The
-/// arguments follow MPI's rules, and the whole array ends before 2^63.
+/// Returns the elements that process `rank` holds, in the array's storage order, `extent` bytes
+/// apart. The arguments follow MPI's rules, and the whole array ends before 2^63.
 [[nodiscard]] Layout darray(const Layout& element, std::int64_t extent,
                             std::span<const DistributedDim> dims, Order order, std::int64_t rank);
 

@@ -256,7 +256,7 @@ Layout Layout::sequence(std::span<const Layout> parts) {
   }
   if (filled.empty()) return {};
 
-  // These need no flattening.
+  // Equal parts at a constant distance need no flattening.
   if (const auto repeated = LayoutBuilder::equal_parts(filled)) return *repeated;
   if (runs > LayoutBuilder::kMaxRuns) return LayoutBuilder::sequence(std::move(filled));
   RunList list;

@@ -1,4 +1,4 @@
-/// \file  What the time of a copy depends on, besides its bytes and blocks.
+/// \file  Traits of a layout that the time of a copy depends on, besides its bytes and blocks.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ enum class Spread : std::uint8_t {
   Transpose,  ///< far, but an outer dimension selects the bytes between
 };
 [[nodiscard]] Spread spread_of(const Layout& layout) noexcept;
-/// Bytes from block to block of that box's innermost dimension; 0 where there is none, or the
-/// blocks are listed.
+/// Bytes from block to block in the innermost dimension of the box with the most blocks; 0 where
+/// there is none, or the blocks are listed.
 [[nodiscard]] std::int64_t pitch_of(const Layout& layout) noexcept;
 
 }  // namespace strake

@@ -30,7 +30,7 @@ struct ExchangeParts {
   [[nodiscard]] std::string pair_like(int from, int to) const;
 };
 
-/// What the transfers depend on, beside the path.
+/// The properties of a transfer that its time depends on, beside the path.
 struct Shape {
   std::int64_t bytes = 0;
   std::int64_t block = 0;  ///< bytes of one contiguous block
@@ -44,20 +44,21 @@ class Costs {
   /// Both must outlive it. \throws InvalidArgument  the shape has no bytes or no block
   Costs(const ExchangeParts& parts, const Shape& shape);
 
-  /// Of a call, once.
+  /// The time of one call, which moves no bytes.
   double call(const std::string& name);
-  /// Of the least that was measured: what each operation costs whatever its size.
+  /// The time of the smallest size that was measured: an operation of any size costs at least that.
   double fixed(const std::string& name);
-  /// Beyond that, as an operation of its own.
+  /// The time beyond fixed(), if the transfer is an operation of its own.
   double rest(const std::string& name);
-  /// In an operation that moves much more.
+  /// The transfer's share of an operation that moves much more.
   double share(const std::string& name);
-  /// Where the bytes of several ranks or GPUs add up.
+  /// The transfer's share where the bytes of several ranks or GPUs add up.
   double shared(const std::string& name);
-  /// Of kernels that read the blocks out of another GPU's memory, if dense bytes take `dense`.
+  /// The time of kernels that read the blocks out of another GPU's memory, if dense bytes take
+  /// `dense`.
   double read_blocks(const std::string& name, double dense);
-  /// \{ Between the layout and dense memory: of the CPU as long as it takes alone; of a device its
-  /// share of a launch.
+  /// \{ The time of packing or unpacking: by the CPU as long as it takes alone; by a device the
+  /// transfer's share of a launch.
   double cpu(Direction direction) { return packing(direction, Transport::Pack, "cpu"); }
   double device(Direction direction) { return packing(direction, Transport::Device, "device"); }
   double one_shot(Direction direction) {

@@ -30,13 +30,13 @@ void require(const PathEnd& end) {
   }
 }
 
-/// What each transfer uses, by transport. Grids have few that differ.
+/// The usages of the transfers, by transport. Grids have few transfers that differ.
 class KnownUsages {
  public:
   KnownUsages(const ExchangeParts& parts, std::optional<Transport> forced)
       : parts_(parts), forced_(forced) {}
 
-  /// Those that can be predicted.
+  /// The transfer's usages, by the transports that can be predicted.
   const std::vector<Usage>& of(const PlannedTransfer& transfer) {
     const auto [found, is_new] = usages_.try_emplace(key_of(transfer));
     if (is_new) fill(found->second, transfer);

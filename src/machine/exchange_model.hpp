@@ -43,25 +43,25 @@ struct Busy {
 };
 
 struct Prediction {
-  /// Of the slowest rank; nothing if a transfer has no transport that can be predicted. [s]
+  /// The slowest rank's time; nothing if a transfer has no transport that can be predicted. [s]
   std::optional<double> seconds;
-  /// That rank's transfer which ends last, by its place in the list.
+  /// The slowest rank's transfer that ends last, by its place in the list.
   std::size_t last = 0;
-  /// What takes most of that time.
+  /// The resource that takes most of the time of transfer `last`.
   Busy bound;
-  /// By transfer; nothing: none can be predicted.
+  /// The transport of each transfer; nothing if none can be predicted.
   std::vector<std::optional<Transport>> transports;
-  /// By unit: until when its transfers have gone their way by each of its candidates, given what
-  /// was chosen for all others. The soonest first.
+  /// The time at which a unit's transfers have ended by each of its candidates, given what was
+  /// chosen for all others: by unit, the soonest first.
   struct Alternative {
     Transport transport = Transport::Self;
     double seconds = 0;
   };
   std::vector<std::vector<Alternative>> alternatives;
-  /// By the transfers' links. [bytes]
+  /// The transfers' bytes, by link. [bytes]
   std::array<std::int64_t, kPathLinks> bytes{};
-  /// Which transports were left out, and for which part that the profile lacks: "engine over peer
-  /// GPU: gpu/fan/egress".
+  /// The transports that were left out, and the part that the profile lacks for each: "engine over
+  /// peer GPU: gpu/fan/egress".
   std::vector<std::string> left_out;
 };
 

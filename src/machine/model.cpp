@@ -19,9 +19,9 @@ static_assert(kNearRatio == 1 << kLogNear && kSparseRatio == 1 << kLogSparse &&
               kFarPitch == 1 << kLogFar);
 constexpr double kLogShort = 4;  // of 16 bytes: few such blocks lie in two lines
 
-/// What a nonblocking message in device memory takes beyond MPI for its operation and generalised
-/// request (about 1 us on the machines that were measured). One in host memory needs neither:
-/// it has the MPI library's own request.
+/// Time that a nonblocking message in device memory takes beyond MPI for its operation and
+/// generalised request (about 1 us on the machines that were measured). A message in host memory
+/// needs neither: it has the MPI library's own request. [s]
 constexpr double kOperation = 1e-6;
 
 Direction opposite(Direction direction) noexcept {

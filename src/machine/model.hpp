@@ -18,7 +18,7 @@ enum class Reach : std::uint8_t {
   Net,   ///< some on other nodes
 };
 
-/// What a process may choose from.
+/// Properties of a process that its choice depends on.
 struct Options {
   bool gpu_aware = false;           ///< the MPI library takes device pointers
   std::int64_t one_shot_limit = 0;  ///< STRAKE_ONE_SHOT_LIMIT; 0: whichever takes less time
@@ -64,11 +64,11 @@ class Model {
   /// carry it, or neither was measured. [s]
   [[nodiscard]] std::optional<double> time(Transport transport,
                                            const Message& message) const noexcept;
-  /// The fastest transport but Shared; System: left to the MPI library. Nothing if a part that
+  /// The fastest transport but Shared; Library: left to the MPI library. Nothing if a part that
   /// matters was not measured. ~200 ns.
   [[nodiscard]] std::optional<Transport> choose(const Message& message,
                                                 const Options& options) const noexcept;
-  /// Whether Shared is chosen over `otherwise`, System or Pack, by which the message goes to ranks
+  /// Whether Shared is chosen over `otherwise`, Library or Pack, by which the message goes to ranks
   /// that share no memory with this one. Nothing if that is not known, as between nodes. ~100 ns.
   [[nodiscard]] std::optional<bool> shares(const Message& message,
                                            Transport otherwise) const noexcept;
@@ -104,7 +104,7 @@ class Model {
                          std::string_view mpi);
   /// Whether the transport can carry the message, in the memory where that lies.
   static bool carries(Transport transport, const Query& query) noexcept;
-  // These return seconds, or NaN if a part was not measured.
+  // The functions below that return a double return seconds, or NaN if a part was not measured.
   static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
   static double time_beyond_sparse(const Strided& curves, const Query& query,
                                    double bytes) noexcept;

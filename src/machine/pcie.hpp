@@ -1,4 +1,4 @@
-/// \file  What a PCI Express link allows.
+/// \file  The data rate of a PCI Express link.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace strake::machine {
 
-/// One way, after encoding; 0 for generations that are not known. [bytes/s]
+/// The rate in one direction, after encoding; 0 for generations that are not known. [bytes/s]
 [[nodiscard]] constexpr double pcie_rate(int generation, int width) noexcept {
   // Transfers per second of one lane, and the bits of payload in those sent: 8b/10b, then
   // 128b/130b, then flits of 256 bytes with 242 of payload (PCI Express base specifications 1 to

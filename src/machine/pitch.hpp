@@ -26,7 +26,7 @@ enum class PitchClass : std::uint8_t {
   return pitch % kFarPitch == 0;
 }
 
-/// Of a box.
+/// The class of a measured box's pitch.
 [[nodiscard]] constexpr PitchClass pitch_class(const Result& result) noexcept {
   if (result.block <= 0) return PitchClass::Other;
   if (result.pitch / result.block == kNearRatio) return PitchClass::Near;

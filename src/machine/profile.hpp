@@ -1,4 +1,4 @@
-/// \file  What was measured on a class of machines: a list of results, and the curves through them.
+/// \file  Measurements of a class of machines: a list of results, and the curves through them.
 /// Sources: dissertation ch. 3 (what is measured), 5.8.3 (how it is interpolated).
 #pragma once
 
@@ -41,7 +41,7 @@ struct Result {
 }
 
 /// Times over one size (bytes) or two (bytes, block): log-log interpolation between the measured
-/// points, clamped at the ends to the last point's rate, never below zero.
+/// points. Below the first size the time is the first one's; past the last it grows with the bytes.
 class Curve {
  public:
   Curve() = default;
@@ -56,7 +56,7 @@ class Curve {
   /// Seconds for `bytes` in blocks of `block`; infinity where the curve is empty, NaN where the
   /// time is not known. Cost: ~20 ns.
   [[nodiscard]] double time(double bytes, double block = 0) const noexcept;
-  /// The same in base-2 logarithms, for callers that ask several curves: log2 of the seconds.
+  /// time() in base-2 logarithms, for callers that ask several curves: log2 of the seconds.
   [[nodiscard]] double log_time(double log_bytes, double log_block) const noexcept;
 
  private:

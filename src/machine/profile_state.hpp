@@ -1,5 +1,5 @@
-/// \file  What is known of this machine, in one sentence. The summary of a job, its log and every
-/// command say it by this function, in these words.
+/// \file  The state of this machine's profile, in one sentence. The summary of a job, its log and
+/// every command print this sentence.
 #pragma once
 
 #include <cstdint>

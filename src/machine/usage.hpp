@@ -1,5 +1,5 @@
-/// \file  What a transfer of a planned exchange uses on its way: how long it keeps each of the
-/// machine's resources busy.
+/// \file  The machine's resources that a transfer of a planned exchange uses, and how long it keeps
+/// each of them busy.
 #pragma once
 
 #include <cstdint>

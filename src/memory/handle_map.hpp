@@ -37,7 +37,7 @@ class HandleMap {
     std::size_t hole = place_of(key);
     if (!slots_[hole].used) return;
     --size_;
-    // What lies behind moves up, where it is nearer to its own place then.
+    // Each slot behind the hole moves up, where that brings it nearer to its home.
     for (std::size_t at = next(hole); slots_[at].used; at = next(at)) {
       const std::size_t distance = (at - home_of(slots_[at].key)) & mask();
       if (distance < ((at - hole) & mask())) continue;
@@ -59,7 +59,7 @@ class HandleMap {
   [[nodiscard]] std::size_t home_of(std::uint64_t key) const noexcept {
     return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> 32) & mask();
   }
-  /// Where it is, or would be.
+  /// The slot in which `key` is, or would be.
   [[nodiscard]] std::size_t place_of(std::uint64_t key) const noexcept {
     std::size_t at = home_of(key);
     while (slots_[at].used && slots_[at].key != key) at = next(at);

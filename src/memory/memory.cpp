@@ -27,8 +27,8 @@ std::uint64_t generation() noexcept {
   return maps != nullptr ? maps->generation() : 0;
 }
 
-/// Whether it is memory that a device runtime never allocates: the heap below the break, or the
-/// main stack. (If the application page-locks it, Strake still treats it as pageable memory.)
+/// Whether `address` is in memory that a device runtime never allocates: the heap below the break,
+/// or the main stack. (If the application page-locks it, Strake still treats it as pageable.)
 bool always_host(const void* address) noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at >= g_first_break && at < reinterpret_cast<std::uintptr_t>(sbrk(0))) return true;

@@ -16,7 +16,7 @@ class PerThread {
     return t_table != nullptr ? *t_table : make();
   }
 
-  /// The same in the first thread that asked, for as long as it runs; null in others.
+  /// Returns this thread's Table if this is the first thread that asked; null in others.
   static Table* of_first_thread() {
     if (__builtin_thread_pointer() != s_first.load(std::memory_order_relaxed)) return nullptr;
     Table* const table = s_first_table.load(std::memory_order_relaxed);
@@ -49,7 +49,7 @@ class PerThread {
   inline static constinit thread_local Table* t_table = nullptr;
   /// The thread that asked first, until it ends.
   inline static constinit std::atomic<void*> s_first{nullptr};
-  /// Its table, which that thread alone reads; no other takes its place.
+  /// The table of the first thread, which that thread alone reads. Set once.
   inline static constinit std::atomic<Table*> s_first_table{nullptr};
 };
 

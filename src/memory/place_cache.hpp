@@ -1,5 +1,5 @@
-/// \file  What is known of allocations, by buffer id. Ids are never used twice, so nothing here can
-/// go stale.
+/// \file  A cache of the places of allocations, by buffer id. Ids are never used twice, so no entry
+/// can go stale.
 #pragma once
 
 #include <array>

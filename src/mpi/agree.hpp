@@ -1,5 +1,5 @@
-/// \file  What the ranks of a collective call have to agree on: errors that only some of them can
-/// see, and values that all of them have to give alike. Either all ranks throw, or none.
+/// \file  Agreement of the ranks of a collective call: on errors that only some of them can see,
+/// and on values that all of them have to give alike. Either all ranks throw, or none.
 #pragma once
 
 #include <mpi.h>

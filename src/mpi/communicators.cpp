@@ -114,7 +114,7 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
     }
     named = remember(made, mix(name, times), std::move(world));
   } catch (const std::exception&) {
-    // It stays without a name.
+    // `made` stays without a name.
   }
   if (from->number == 0) return;
   const std::int32_t number = agree_on_number(made, named != nullptr);

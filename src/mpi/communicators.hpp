@@ -1,5 +1,5 @@
-/// \file  What is known of a communicator: a name that all of its ranks give it without asking each
-/// other, and its ranks' numbers in MPI_COMM_WORLD.
+/// \file  Known communicators. Each has a name that all of its ranks give it without asking each
+/// other, and a list of its ranks' numbers in MPI_COMM_WORLD.
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +22,7 @@ struct Communicator {
   std::vector<int> world;  ///< its ranks in MPI_COMM_WORLD; MPI_UNDEFINED: a rank of another job
   /// The number by which all of its ranks know it (mpi/own_world.hpp); 0: it has none.
   mutable std::int32_t number = 0;
-  /// What a higher room keeps for it.
+  /// The object that a higher layer attaches to the communicator.
   mutable std::unique_ptr<Companion> companion;
 
   /// Negative if there is no such rank, or it is of another job.
@@ -68,7 +68,7 @@ inline constinit std::atomic<std::uint64_t> g_communicator_changes{1};
                     last.changes == g_communicator_changes.load(std::memory_order_acquire);
   return same ? last.found : look_up_communicator(comm);
 }
-/// Before MPI ends: takes from all communicators what higher rooms keep for them.
+/// Destroys the companions of all communicators, before MPI ends.
 void drop_companions() noexcept;
 /// The one with that name; null where none is known, or it was freed. Cost: O(communicators).
 [[nodiscard]] CommunicatorPtr communicator_named(std::uint64_t name);

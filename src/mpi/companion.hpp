@@ -1,9 +1,9 @@
-/// \file  What a higher room keeps for an object of this one.
+/// \file  An object of a higher layer that is attached to an object of a lower one.
 #pragma once
 
 namespace strake::mpi {
 
-/// Made once, destroyed with the object that it is kept for.
+/// The lower layer knows only how to destroy a companion.
 class Companion {
  public:
   virtual ~Companion() = default;

@@ -22,7 +22,7 @@ bool is_predefined(int combiner) noexcept {
          combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-struct Envelope {
+struct TypeEnvelope {
   std::int64_t ints = 0;
   std::int64_t addresses = 0;
   std::int64_t counts = 0;
@@ -32,7 +32,7 @@ struct Envelope {
 
 // The large-count query also serves types of the older constructors; the older query serves nothing
 // else.
-int query(MPI_Datatype type, Envelope& e) noexcept {
+int query(MPI_Datatype type, TypeEnvelope& e) noexcept {
   const RealMpi& mpi = real_mpi();
 #if STRAKE_MPI_LARGE_COUNTS
   if (mpi.MPI_Type_get_envelope_c != nullptr) {
@@ -89,7 +89,7 @@ Numbers take(const std::vector<T>& values, std::size_t& at, std::int64_t n, int 
 }  // namespace
 
 std::int64_t list_arguments(MPI_Datatype type) {
-  Envelope e;
+  TypeEnvelope e;
   check(query(type, e), "MPI_Type_get_envelope");
   switch (e.combiner) {
     case MPI_COMBINER_INDEXED:
@@ -106,7 +106,7 @@ std::int64_t list_arguments(MPI_Datatype type) {
 }
 
 Contents::Contents(MPI_Datatype type) {
-  Envelope e;
+  TypeEnvelope e;
   check(query(type, e), "MPI_Type_get_envelope");
   combiner_ = e.combiner;
   if (predefined()) return;
@@ -157,7 +157,7 @@ Contents::~Contents() {
   bool asked_is_derived = false;
   for (MPI_Datatype type : types_) {
     if (type != asked) {
-      Envelope e;
+      TypeEnvelope e;
       asked_is_derived = query(type, e) == MPI_SUCCESS && !is_predefined(e.combiner);
       asked = type;
     }

@@ -50,7 +50,7 @@ class Contents {
   Contents& operator=(const Contents&) = delete;
 
   [[nodiscard]] int combiner() const noexcept { return combiner_; }
-  /// Whether it is a predefined type: it has no contents and must not be freed.
+  /// Whether the type is predefined: then it has no contents and must not be freed.
   [[nodiscard]] bool predefined() const noexcept;
   [[nodiscard]] const std::vector<MPI_Datatype>& types() const noexcept { return types_; }
   /// Hash of the combiner and all arguments, with the handles of types.

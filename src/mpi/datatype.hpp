@@ -11,8 +11,8 @@
 
 namespace strake::mpi {
 
-/// What a datatype selects and how copies of it are spaced. A plain value: it outlives the
-/// datatype.
+/// The bytes that a datatype selects, and the spacing of its copies. A TypeInfo is a plain value,
+/// and outlives the datatype.
 struct TypeInfo {
   /// The bytes of one element, in type-map order, relative to the buffer address.
   Layout layout;

@@ -1,5 +1,5 @@
-/// \file  What launchers (Open MPI's mpirun, Hydra, Slurm) say about a job's ranks, in environment
-/// variables.
+/// \file  Facts about a job's ranks from the environment variables of launchers (Open MPI's mpirun,
+/// Hydra, Slurm).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace strake::mpi {
 [[nodiscard]] std::optional<bool> on_one_node(
     std::int64_t pretended = settings::number(settings::Id::ranks_per_node)) noexcept;
 
-/// What the launcher says to the ranks of one MPI_COMM_WORLD on a node, and to nobody else: two
-/// jobs of one script differ by it. Nothing where it says no such thing.
+/// An identifier that the launcher gives to the ranks of one MPI_COMM_WORLD on a node, and to
+/// nobody else: two jobs of one script differ by it. Nothing if the launcher gives none.
 [[nodiscard]] std::optional<std::string> launch_id();
 
 }  // namespace strake::mpi

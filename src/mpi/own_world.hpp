@@ -10,7 +10,7 @@
 
 namespace strake::mpi {
 
-/// What ranks may be told differently, and have to do alike.
+/// Settings that may differ between the ranks of a job, which have to act alike.
 struct Wishes {
   bool off = false;      ///< collective calls are the MPI library's
   bool forced = false;   ///< they are Strake's, whatever is faster
@@ -20,7 +20,7 @@ struct Wishes {
 /// In MPI_Init, of all ranks of MPI_COMM_WORLD: makes the communicator, unless some rank wants that
 /// `off`. Returns the number of MPI_COMM_WORLD; 0: it was not made.
 [[nodiscard]] std::int32_t open_own_world(const Wishes& wishes) noexcept;
-/// What any rank wishes.
+/// The wishes that any rank has, once open_own_world() has made the communicator.
 [[nodiscard]] const Wishes& common_wishes() noexcept;
 /// Before MPI ends.
 void close_own_world() noexcept;
@@ -28,11 +28,11 @@ void close_own_world() noexcept;
 /// MPI_COMM_NULL: there is none.
 [[nodiscard]] MPI_Comm own_world() noexcept;
 
-/// Of all ranks of `made`: a number of which no two communicators with a common pair of ranks have
-/// the same. 0: some rank is not `willing`, or there are no more.
+/// Returns a number for `made`, alike on all of its ranks; no two communicators that share a rank
+/// have the same. 0: some rank is not `willing`, or no number is left. Collective over `made`.
 [[nodiscard]] std::int32_t agree_on_number(MPI_Comm made, bool willing) noexcept;
-/// Tags of own_world(): numbers of communicators, then as many tags again for single messages.
-/// The first of the latter, which is also how many there are of each.
+/// The first tag of own_world() that single messages have. Lower tags are numbers of communicators;
+/// there are as many tags of each kind.
 [[nodiscard]] std::int32_t first_single_tag() noexcept;
 
 }  // namespace strake::mpi

@@ -16,7 +16,7 @@ bool is_inter(MPI_Comm comm) {
   return inter != 0;
 }
 
-bool sendable(const Peer& peer) {
+bool sendable(const Envelope& peer) {
   if (peer.rank < 0 || peer.tag < 0 || peer.comm == MPI_COMM_NULL) return false;
   const RealMpi& real = real_mpi();
   static const int highest_tag = [&] {

@@ -1,4 +1,4 @@
-/// \file  What is particular to one MPI library, or to some of its versions: one named fact each.
+/// \file  Particulars of one MPI library, or of some of its versions: one named fact each.
 /// Nothing else in Strake asks which library it is compiled for. A fact is used for what its name
 /// says, and for nothing else.
 #pragma once
@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-// What mpi.h declares. The preprocessor has to know: a call of a function that is not declared does
-// not compile.
+// Macros that tell what mpi.h declares. The preprocessor needs them: a call of a function that is
+// not declared does not compile.
 /// The large-count functions (`MPI_Send_c`): MPI 4.
 #if MPI_VERSION >= 4
 #define STRAKE_MPI_LARGE_COUNTS 1

@@ -30,12 +30,12 @@ constexpr std::int64_t kLittleWork = 128;
 /// and 10 ms to decode and compile, each pack by Open MPI 4.4 us and 0.8 ms, by MPICH 1.2 us and
 /// 0.5 ms.
 constexpr double kUsesPerDecode = 16;
-/// What the MPI library copies in the time of one unit of decode_within, if blocks are long.
+/// Amount that the MPI library copies in the time of one unit of decode_within, if blocks are long.
 /// [bytes]
 constexpr double kBytesPerWork = 600;
 
-/// What a type moves as long as it is new: a record, its first plan and what is found by them take
-/// about as long as the MPI library takes for that. Each use counts, too. [bytes]
+/// Amount that a type moves as long as it is new: making a record and its first plan takes about as
+/// long as the MPI library takes for that. Each use counts as kNewUse more. [bytes]
 constexpr std::int64_t kNewMoves = 16 << 10;
 constexpr std::int64_t kNewUse = 1 << 10;
 

@@ -24,7 +24,7 @@
 
 namespace strake::mpi {
 
-/// What a datatype is used for.
+/// The use that is made of a datatype.
 enum class Use : std::uint8_t {
   Other,
   Receive,  ///< of a message
@@ -36,7 +36,7 @@ class TypeRecord {
   /// The record of a type that waits.
   explicit TypeRecord(std::int64_t size_bytes) : size_bytes_(size_bytes) {}
 
-  /// Whether it is not decoded yet: then only the size is known.
+  /// Whether the type waits to be decoded: then only its size is known.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_acquire); }
   /// Decodes `type` if that takes no more than `most_work` (decode_within). False: it waits.
   /// Call it only before other threads can see the record.
@@ -111,19 +111,21 @@ using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
   return (low * 0x9E3779B1U) >> (32 - kTypeSlotBits);
 }
 
-/// What there is of a type that is about to be used. The pointer is valid until the type is freed.
+/// The record of a type that is about to be used, or its size. The pointer is valid until the type
+/// is freed.
 struct InUse {
   TypeRecord* record = nullptr;
   std::int64_t new_size = -1;  ///< of an element, of a type that is new and stays so [bytes]
 };
-/// The same for a use of `count` elements, at least one.
+/// Counts a use of `count` elements, at least one; makes the record of a type that is new no
+/// longer.
 [[nodiscard]] InUse use_type(MPI_Datatype type, std::int64_t count, Use use);
 /// The record of a handle, made now if the type is new; null if it was never committed here.
 [[nodiscard]] TypeRecord* find_type(MPI_Datatype type);
 
 /// The size of an element; negative for a handle that was never committed here. [bytes]
 [[nodiscard]] std::int64_t known_size(MPI_Datatype type);
-/// What a handle was decoded to; null where it was not, or not yet.
+/// The decoded datatype of a handle; null where it was not decoded, or not yet.
 [[nodiscard]] std::shared_ptr<const TypeInfo> decoded(MPI_Datatype type);
 
 /// A type was just committed: it is new. If the handle has a record, that is replaced unless the

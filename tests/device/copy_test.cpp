@@ -1,5 +1,5 @@
-/// \file  What a device copies, against a walk of both layouts on the host: every byte of the
-/// target is compared.
+/// \file  Copies by a device, compared with a walk of both layouts on the host: every byte of the
+/// target.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -34,7 +34,7 @@ TEST(DeviceCopy, moves_layout_to_layout) {
     std::mt19937_64 random(seed);
     const std::int64_t unit = std::int64_t{1} << seed % 5;
     const Layout from = random_layout(random, unit);
-    // The same number of bytes, spread otherwise: rows of two units, where they fit.
+    // `to` has as many bytes in another shape: rows of two units, where they fit.
     if (from.size_bytes() % (2 * unit) != 0) continue;
     const Dim dim{from.size_bytes() / (2 * unit), 5 * unit};
     const Layout to = Layout::box(0, 2 * unit, {&dim, 1});
@@ -125,7 +125,7 @@ Layout random_list(std::mt19937_64& random, std::int64_t blocks, std::int64_t un
     offsets.push_back(at);
     at += lengths.back();
   }
-  // The same order for both.
+  // Offsets and lengths are shuffled alike.
   std::vector<std::size_t> order(offsets.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::shuffle(order.begin(), order.end(), random);

@@ -38,7 +38,7 @@ inline DeviceBackend& backend() {
   return *found;
 }
 
-/// Its copies.
+/// The copier of the back end.
 inline DeviceCopier& copier() {
   (void)backend();
   DeviceCopier* const found = device_copier();
@@ -103,7 +103,7 @@ inline std::vector<std::byte> random_bytes(std::int64_t count, std::uint64_t see
   return bytes;
 }
 
-/// What `to` must hold after packed bytes [begin, end) of `from` were moved into it. Bases are
+/// Does to `to_bytes` what moving packed bytes [begin, end) of `from` into `to` must do. Bases are
 /// positions in the vectors.
 inline void copy_expected(const Layout& to, std::vector<std::byte>& to_bytes, std::int64_t to_base,
                           const Layout& from, const std::vector<std::byte>& from_bytes,

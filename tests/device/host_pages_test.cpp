@@ -1,4 +1,4 @@
-/// \file  What is known of host memory without asking the driver.
+/// \file  Host memory that Strake knows as such without asking the driver.
 #include "memory/host_pages.hpp"
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 namespace strake {
 namespace {
 
-/// Whether it is known, once it was asked about a few times.
+/// Whether `address` is known as the host's after a few questions, each answered `expected`.
 bool becomes_known(const void* address, MemoryKind expected) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(classify(address).kind, expected);
   return known_as_host(address);

@@ -60,7 +60,7 @@ TEST(DeviceMemory, follows_registration_of_host_memory) {
   void* const memory =
       mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
-  // Its page is known as the host's by then.
+  // The page is known as the host's after these calls.
   for (int i = 0; i < 3; ++i) EXPECT_EQ(classify(memory).kind, MemoryKind::Host);
   ASSERT_EQ(cudaHostRegister(memory, kBytes, cudaHostRegisterDefault), cudaSuccess);
   EXPECT_EQ(classify(memory).kind, MemoryKind::Pinned);

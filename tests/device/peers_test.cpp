@@ -87,7 +87,7 @@ TEST(DevicePeers, copies_are_pulled_and_pushed) {
   }
 }
 
-/// What the child gives away: all of `pairs()` from offset 0 of memory filled by a known seed.
+/// Bytes that the child offers, filled by a known seed: `pairs()` lie in them, from offset 0.
 constexpr std::int64_t kShared = std::int64_t{1} << 20;
 
 /// Offers memory of a device, and waits until the parent is done with it; true if it holds, then,

@@ -119,18 +119,18 @@ TEST_F(Alike, what_an_exchange_of_a_grid_is_of) {
   Grid grid(MPI_COMM_WORLD, {24, 24}, kOptions);
   auto u = grid.add<double>("u"), v = grid.add<double>("v");
   const std::string fields = "the list of fields of an exchange";
-  EXPECT_EQ(refusal_on_all([&] { (void)grid.exchange({differs() ? v : u}); }),
+  EXPECT_EQ(refusal_on_all([&] { (void)grid.exchange({}, {differs() ? v : u}); }),
             told(fields, "'v'", "'u'"));
   EXPECT_EQ(refusal_on_all([&] { differs() ? grid.prepare({u}) : grid.prepare(); }),
             told(fields, "'u'", "'u', 'v'"));
   EXPECT_EQ(refusal_on_all([&] { grid.accumulate({differs() ? v : u}, sum<double>()); }),
             told(fields, "'v'", "'u'"));
   EXPECT_EQ(refusal_on_all([&] {
-              grid.prepare({.axes = {true, !differs(), true}});
+              grid.prepare({}, {.axes = {true, !differs(), true}});
             }),
-            told("ExchangeOptions::axes along y", "false", "true"));
-  EXPECT_EQ(refusal_on_all([&] { grid.prepare({.depth = differs() ? 1 : -1}); }),
-            told("ExchangeOptions::depth", "1", "-1"));
+            told("GhostOptions::axes along y", "false", "true"));
+  EXPECT_EQ(refusal_on_all([&] { grid.prepare({}, {.depth = differs() ? 1 : -1}); }),
+            told("GhostOptions::depth", "1", "-1"));
   grid.exchange().wait();
 }
 

@@ -1,4 +1,4 @@
-/// \file  Quantities of a grid whose cells hold what their coordinates say, and whether their ghost
+/// \file  Fields of a grid whose cells hold what their coordinates say, and checks that their ghost
 /// cells do.
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace strake {
 
-/// What a cell of a quantity holds, by its coordinates within the grid.
-inline std::int64_t value_of(const Index3& at, int quantity, int step) {
-  return ((at[2] * 1009 + at[1]) * 1013 + at[0]) * 97 + quantity * 13 + step;
+/// The value of a field's cell, by its coordinates within the grid.
+inline std::int64_t value_of(const Index3& at, int field, int step) {
+  return ((at[2] * 1009 + at[1]) * 1013 + at[0]) * 97 + field * 13 + step;
 }
 
 /// The cell that a ghost cell is a copy of: coordinates wrap where the grid is periodic.
@@ -45,12 +45,12 @@ bool holds(const T& element, std::int64_t value) {
 inline constexpr std::int64_t kPoison = -3;
 
 template <typename T>
-void fill(const View<T>& there, int quantity, int step) {
+void fill(const View<T>& there, int field, int step) {
   Mirror<T> mirror(there);
   const View<T>& view = mirror.view();
   for_each_cell(view.stored(), [&](auto i, auto j, auto k) { set(view(i, j, k), kPoison); });
   for_each_cell(view.owned(), [&](auto i, auto j, auto k) {
-    set(view(i, j, k), value_of({i, j, k}, quantity, step));
+    set(view(i, j, k), value_of({i, j, k}, field, step));
   });
   mirror.store();
 }
@@ -74,14 +74,14 @@ struct Expected {
   const Grid& grid;
   std::array<bool, 3> periodic;
   Radius radius;
-  ExchangeOptions options{};
-  Index3 extent{};  ///< of the quantity
+  GhostOptions options{};
+  Index3 extent{};  ///< of the field
   int subgrid = 0;
 };
 
 /// Whether every ghost cell holds what it should: its owner's value where it is exchanged.
 template <typename T>
-void check(const View<T>& there, const Expected& expected, int quantity, int step,
+void check(const View<T>& there, const Expected& expected, int field, int step,
            std::optional<Direction> only = {}) {
   const Mirror<T> mirror(there);
   const View<T>& view = mirror.view();
@@ -90,7 +90,7 @@ void check(const View<T>& there, const Expected& expected, int quantity, int ste
     const Index3 at{i, j, k};
     const Direction d = direction_of(view.owned(), at);
     if (only && !(d == *only)) return;
-    std::int64_t value = value_of(at, quantity, step);
+    std::int64_t value = value_of(at, field, step);
     if (!(d == Direction{})) {
       const int radius = expected.radius.at(d);
       const int depth =
@@ -100,12 +100,12 @@ void check(const View<T>& there, const Expected& expected, int quantity, int ste
                          (d.z == 0 || expected.options.axes[2]);
       const bool comes = expected.grid.neighbour(d, expected.subgrid).has_value() && along &&
                          depth_of(view.owned(), at) <= depth;
-      value = comes ? value_of(wrapped(at, expected.extent, expected.periodic), quantity, step)
-                    : kPoison;
+      value =
+          comes ? value_of(wrapped(at, expected.extent, expected.periodic), field, step) : kPoison;
     }
     if (!holds(view(i, j, k), value) && wrong++ == 0) {
-      ADD_FAILURE() << "quantity " << quantity << ", step " << step << ": cell " << i << ", " << j
-                    << ", " << k << " in direction " << d.x << " " << d.y << " " << d.z;
+      ADD_FAILURE() << "field " << field << ", step " << step << ": cell " << i << ", " << j << ", "
+                    << k << " in direction " << d.x << " " << d.y << " " << d.z;
     }
   });
   EXPECT_EQ(wrong, 0);

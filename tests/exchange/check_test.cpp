@@ -1,5 +1,5 @@
-// What STRAKE_CHECK=1 says of programs that use a grid wrongly, and that it says nothing of right
-// ones. These tests run with it.
+// Reports of STRAKE_CHECK=1 on programs that use a grid wrongly, and its silence on right ones.
+// These tests run with it.
 #define STRAKE_CHECK_VIEWS 0  // the fences find what views don't
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ std::string of_culprit(const std::string& what) {
 }
 constexpr const char* kReadEarly = " that was read before it had come, so before wait() returned (";
 
-/// What a program throws, step by step; empty if nothing.
+/// Error text of a program that runs step by step; empty if it throws nothing.
 std::string thrown_by(const std::function<void(int)>& step) {
   try {
     for (int n = 0; n < kSteps; ++n) step(n);
@@ -60,7 +60,7 @@ void expect_report(const std::string& thrown, const std::string& what) {
   }
 }
 
-/// \{ What a step makes of a cell and the one below it: a number that has come from that one.
+/// \{ The value that a step gives a cell: computed from the cell below alone.
 double moved(double, double below) { return 0.5 * below + below * 0.5; }
 int moved(int, int below) { return below; }
 std::array<double, 3> moved(const std::array<double, 3>& here, const std::array<double, 3>& below) {
@@ -112,7 +112,7 @@ TYPED_TEST(CheckOf, a_right_program_is_left_alone) {
         }
         break;
       default:
-        // What the program was told of may be read, whatever else is not there.
+        // Ghost cells of an awaited direction may be read, though others may be missing.
         ghosts.wait(kDown);
         for (int z = -1; z <= 1; ++z)
           for (const Direction d : {Direction{1, 0, z}, {-1, 1, z}, {0, -1, z}}) ghosts.wait(d);
@@ -152,13 +152,13 @@ TYPED_TEST(CheckOf, an_early_read_is_reported_by_swap) {
     if (early) ghosts.wait();
     grid.swap();
   });
-  expect_report(thrown, "quantity 'u', cell (0, 0, " + number(kZ * culprit()) +
-                            ") of the next values: computed from a ghost cell of quantity 'u' in "
+  expect_report(thrown, "field 'u', cell (0, 0, " + number(kZ * culprit()) +
+                            ") of the next values: computed from a ghost cell of field 'u' in "
                             "direction -z" +
                             kReadEarly + number(kX * kY) + " such cells of 'u')");
 }
 
-TEST(Check, an_early_read_into_another_quantity_is_reported_by_the_next_exchange) {
+TEST(Check, an_early_read_into_another_field_is_reported_by_the_next_exchange) {
   if (test_memory::on_device()) GTEST_SKIP() << "the CPU computes";
   Grid grid = make_grid(1);
   auto other = grid.add<double>("other", {.next = false});
@@ -166,7 +166,7 @@ TEST(Check, an_early_read_into_another_quantity_is_reported_by_the_next_exchange
   auto flux = grid.add<float>("flux", {.at = face_z, .next = false});
   const std::int64_t z = kZ * culprit();
   const std::string thrown = thrown_by([&](int step) {
-    Ghosts ghosts = grid.exchange({u});
+    Ghosts ghosts = grid.exchange({}, {u});
     const bool early = step == 3 && rank() == culprit();
     if (early) flux.view()(5, 4, z) = 2 - u.view()(6, 5, z - 1);
     if (early) {
@@ -174,15 +174,15 @@ TEST(Check, an_early_read_into_another_quantity_is_reported_by_the_next_exchange
     } else {
       ghosts.wait();
     }
-    ghosts = grid.exchange({other});
+    ghosts = grid.exchange({}, {other});
     ghosts.wait();
   });
-  expect_report(thrown, "quantity 'flux', cell (5, 4, " + number(z) +
-                            "): computed from a ghost cell of quantity 'u' in direction +x+y-z" +
+  expect_report(thrown, "field 'flux', cell (5, 4, " + number(z) +
+                            "): computed from a ghost cell of field 'u' in direction +x+y-z" +
                             kReadEarly + "1 such cells of 'flux')");
 }
 
-/// It changes a cell that is sent, too: the early read says why.
+/// The early read also changes a cell that is sent: the report names the read as the reason.
 TEST(Check, an_early_read_into_what_is_sent_is_reported_by_wait) {
   if (test_memory::on_device()) GTEST_SKIP() << "the CPU computes";
   Grid grid = make_grid(1);
@@ -193,8 +193,8 @@ TEST(Check, an_early_read_into_what_is_sent_is_reported_by_wait) {
     if (step == 1 && rank() == culprit()) u.view()(5, 4, z) = 2 - u.view()(5, 5, z);
     ghosts.wait();
   });
-  expect_report(thrown, "quantity 'u', cell (5, 4, " + number(z) +
-                            "): computed from a ghost cell of quantity 'u' in direction +y" +
+  expect_report(thrown, "field 'u', cell (5, 4, " + number(z) +
+                            "): computed from a ghost cell of field 'u' in direction +y" +
                             kReadEarly + "1 such cells of 'u')");
 }
 
@@ -217,8 +217,8 @@ TEST(Check, what_comes_from_one_direction_may_be_read_then_and_nothing_else) {
     ghosts.wait();
     grid.swap();
   });
-  expect_report(thrown, "quantity 'u', cell (1, 2, " + number(z) +
-                            ") of the next values: computed from a ghost cell of quantity 'u' in "
+  expect_report(thrown, "field 'u', cell (1, 2, " + number(z) +
+                            ") of the next values: computed from a ghost cell of field 'u' in "
                             "direction +z" +
                             kReadEarly + "1 such cells of 'u')");
 }
@@ -245,8 +245,8 @@ TEST(Check, ghosts_in_any_memory_are_poisoned) {
     ghosts.wait();
     grid.swap();
   });
-  expect_report(thrown, "quantity 'u', cell (2, 3, " + number(z + 1) +
-                            "): computed from a ghost cell of quantity 'u' in direction -z" +
+  expect_report(thrown, "field 'u', cell (2, 3, " + number(z + 1) +
+                            "): computed from a ghost cell of field 'u' in direction -z" +
                             kReadEarly + "1 such cells of 'u')");
 }
 
@@ -266,7 +266,7 @@ std::string thrown_after_copy(const Index3& to, const Index3& from) {
 TEST(Check, a_write_beside_the_stored_cells_is_reported) {
   const std::int64_t z = kZ * rank();
   const Index3 inside{2, 2, z};
-  const std::string begin = "STRAKE_CHECK, rank " + number(rank()) + ": quantity 'u': written near";
+  const std::string begin = "STRAKE_CHECK, rank " + number(rank()) + ": field 'u': written near";
   const std::string end = ", beside the cells [-1, 7) x [-1, 6) x [" + number(z - 1) + ", " +
                           number(z + kZ + 1) + ") that it stores";
   const auto near = [&](const std::string& x, const std::string& y, std::int64_t at_z) {
@@ -288,8 +288,8 @@ TEST(Check, an_owned_cell_from_beside_the_stored_cells_is_reported) {
   const std::int64_t z = kZ * rank();
   for (const Index3& beside : {Index3{7, 0, z}, {-2, 1, z}, {3, 6, z}, {3, -2, z}, {0, 0, z - 2}})
     EXPECT_EQ(thrown_after_copy<double>({2, 2, z}, beside),
-              "STRAKE_CHECK, rank " + number(rank()) + ": quantity 'u', cell (2, 2, " + number(z) +
-                  "): computed from beside the cells that quantity 'u' stores (1 such cells of "
+              "STRAKE_CHECK, rank " + number(rank()) + ": field 'u', cell (2, 2, " + number(z) +
+                  "): computed from beside the cells that field 'u' stores (1 such cells of "
                   "'u')");
 }
 
@@ -310,7 +310,7 @@ TEST(Check, a_cell_that_is_changed_while_it_is_sent_is_reported) {
     if (step == 2 && rank() == culprit()) copy(u.view(), {2, 3, z}, {2, 3, z - 1});
     ghosts.wait();
   });
-  expect_report(thrown, "quantity 'u', cell (2, 3, " + number(z) +
+  expect_report(thrown, "field 'u', cell (2, 3, " + number(z) +
                             "): changed between exchange() and the end of wait(), while it was "
                             "sent to rank 0 in direction +z");
 }

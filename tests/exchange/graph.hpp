@@ -10,7 +10,7 @@ namespace strake {
 
 class CapturedGraph {
  public:
-  /// What `work` enqueues on `stream`; null where there are no graphs: `work` is not called.
+  /// A graph of what `work` enqueues on `stream`; null, without a call, where there are no graphs.
   [[nodiscard]] static std::unique_ptr<CapturedGraph> capture(Stream& stream,
                                                               const std::function<void()>& work);
   virtual ~CapturedGraph() = default;

@@ -1,4 +1,4 @@
-// Every ghost cell of every quantity, against what its owner has.
+// Every ghost cell of every field, compared with its owner's cell.
 #include "strake/grid.hpp"
 
 #include <gtest/gtest.h>
@@ -32,9 +32,12 @@ void exchange_somehow(Grid& grid, int way) {
   if (way % 3 == 1) {
     grid.enqueue(stream);
   } else {
-    Ghosts ghosts = grid.exchange(stream);
+    // The runtime's stream as it is, among others, or Strake's.
+    Ghosts ghosts = way % 4 == 0   ? grid.exchange(stream.native())
+                    : way % 4 == 1 ? grid.exchange({StreamRef(stream), stream.native()})
+                                   : grid.exchange(stream);
     if (way % 2 == 0) (void)ghosts.test();
-    ghosts.wait(stream);
+    way % 4 < 2 ? ghosts.wait(stream.native()) : ghosts.wait(stream);
   }
   stream.synchronize();
 }
@@ -60,7 +63,7 @@ void run_grid(std::initializer_list<std::int64_t> extent, const std::array<bool,
       exchange_somehow(grid, step / 2 + rank());
     } else {
       Ghosts ghosts = grid.exchange();
-      // What is asked for by direction is there, whatever else is.
+      // Ghost cells of an awaited direction are there, though others may be missing.
       for (int z = -1; z <= 1; ++z)
         for (int x = -1; x <= 1; ++x)
           if (x != 0 || z != 0) {
@@ -76,10 +79,10 @@ void run_grid(std::initializer_list<std::int64_t> extent, const std::array<bool,
     grid.swap();
   }
   // Some of them, along some axes, less deep.
-  const ExchangeOptions some{.axes = {true, false, true}, .depth = 1};
+  const GhostOptions some{.axes = {true, false, true}, .depth = 1};
   fill(a.view(), 0, 9);
   fill(b.view(), 1, 9);
-  grid.exchange({a}, some).wait();
+  grid.exchange({}, {a}, some).wait();
   check(a.view(), {grid, periodic, radius, some, grid.extent()}, 0, 9);
   const Mirror<Vec3> still(b.view());
   for_each_cell(still.view().stored(), [&](auto i, auto j, auto k) {
@@ -124,7 +127,7 @@ TEST(Grid, rows_in_host_memory_are_padded_to_vectors) {
   EXPECT_EQ(*places.rbegin() - *places.begin(), kPage / 2);
 }
 
-TEST(Grid, large_quantities_of_a_rank_alone_are_in_huge_pages) {
+TEST(Grid, large_fields_of_a_rank_alone_are_in_huge_pages) {
   constexpr std::uintptr_t kHugePage = 2 << 20;
   const std::array<bool, 3> periodic{true, true, true};
   Grid grid(MPI_COMM_WORLD, {92, 82, 82}, {.radius = 1, .periodic = periodic, .place = place()});
@@ -166,7 +169,29 @@ TEST(Grid, random_grids) {
   }
 }
 
-TEST(Grid, many_quantities_and_a_plan_that_was_refused) {
+/// A forgotten exchange ends with what stands for it, and says so.
+TEST(Grid, ghosts_that_are_not_waited_for_end) {
+  Grid grid(MPI_COMM_WORLD, {8, 8, std::int64_t{8} * ranks()},
+            {.radius = 1, .periodic = {true, true, true}, .place = place()});
+  auto a = grid.add<std::int64_t>("a");
+  const Expected expected{grid, {true, true, true}, 1, {}, grid.extent()};
+  for (int step = 0; step < 4; ++step) {
+    fill(a.view(), 0, step);
+    testing::internal::CaptureStderr();
+    { const Ghosts forgotten = grid.exchange(); }
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("were never waited for"),
+              std::string::npos);
+    check(a.view(), expected, 0, step);
+  }
+  std::optional<Grid> gone(Grid(MPI_COMM_WORLD, {8, 8, 8}, {.place = place()}));
+  (void)gone->add<double>("u");
+  Ghosts left = gone->exchange();
+  Ghosts moved = std::move(left);
+  EXPECT_TRUE(left.test());  // NOLINT(bugprone-use-after-move)
+  gone.reset();
+}
+
+TEST(Grid, many_fields_and_a_plan_that_was_refused) {
   Grid grid(MPI_COMM_WORLD, {24, 24, 48},
             {.radius = 1, .periodic = {false, false, true}, .place = place()});
   std::vector<Field<std::int64_t>> fields;
@@ -182,8 +207,8 @@ TEST(Grid, many_quantities_and_a_plan_that_was_refused) {
   }
   if (ranks() == 1) return;
   // Ranks that do not agree are told, and go on.
-  const ExchangeOptions options{.axes = {true, true, rank() != 0}};
-  EXPECT_THROW((void)grid.exchange({fields[0]}, options), InvalidArgument);
+  const GhostOptions options{.axes = {true, true, rank() != 0}};
+  EXPECT_THROW((void)grid.exchange({}, {fields[0]}, options), InvalidArgument);
   grid.swap();
   grid.exchange().wait();
   EXPECT_NE(grid.plan().find("q23"), std::string::npos);
@@ -227,7 +252,7 @@ TEST(Grid, interior_and_exterior_are_what_is_owned) {
       EXPECT_TRUE(grid.owned().contains(i, j, k + step));
     }
   });
-  // A quantity on faces has one plane more where the grid is open.
+  // A field on faces has one plane more where the grid is open.
   auto b = grid.add<int>("b", {.at = face_y, .radius = 1});
   std::int64_t faces = grid.interior(b).size();
   for (const Box& region : grid.exterior(b)) faces += region.size();
@@ -243,7 +268,7 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
   const auto view = a.view();
   if (test_memory::on_device()) {
     EXPECT_THROW(grid.accumulate({a}, combine_with<std::int64_t>(std::plus<>())), Unsupported);
-    // What ghost cells have takes the place of what their owners have.
+    // Values of ghost cells take the place of those of their owners.
     Mirror<std::int64_t> mirror(view);
     for_each_cell(view.stored(), [&](auto i, auto j, auto k) {
       mirror.view()(i, j, k) = view.owned().contains(i, j, k) ? 1 : 2;
@@ -311,26 +336,29 @@ TEST(Grid, what_is_wrong_is_told) {
   Grid grid(MPI_COMM_WORLD, {3 * ranks()},
             {.radius = 4, .periodic = {true, false, false}, .place = place()});
   EXPECT_EQ(refusal([&] { (void)grid.add<int>("u"); }),
-            "quantity 'u': a radius of 4 in direction -x, but rank " + std::to_string(ranks() - 1) +
+            "field 'u': a radius of 4 in direction -x, but rank " + std::to_string(ranks() - 1) +
                 " has 3 cells along x");
   EXPECT_EQ(refusal([&] { (void)grid.add<int>("v", {.radius = -1}); }),
-            "quantity 'v': a radius of -1 in direction -x");
+            "field 'v': a radius of -1 in direction -x");
   auto w = grid.add<int>("w", {.radius = 1, .next = false});
   EXPECT_EQ(refusal([&] { (void)grid.add<int>("w", {.radius = 1}); }),
-            "quantity 'w' is there already");
-  EXPECT_EQ(refusal([&] { (void)w.next(); }), "quantity 'w' has no second buffer");
+            "field 'w' is there already");
+  EXPECT_EQ(refusal([&] { (void)w.next(); }), "field 'w' has no second buffer");
   Grid other(MPI_COMM_WORLD, {3 * ranks()});
   auto x = other.add<int>("x");
-  EXPECT_EQ(refusal([&] { (void)grid.exchange({x}); }), "a quantity of another grid is exchanged");
-  EXPECT_EQ(refusal([&] { (void)grid.exchange({w, w}); }), "a quantity is exchanged twice at once");
+  EXPECT_EQ(refusal([&] { (void)grid.exchange({}, {x}); }), "a field of another grid is exchanged");
+  EXPECT_EQ(refusal([&] {
+              (void)grid.exchange({}, {w, w});
+            }),
+            "a field is exchanged twice at once");
   Ghosts ghosts = grid.exchange();
-  const std::string running = "an exchange of quantity 'w' has not ended";
+  const std::string running = "an exchange of field 'w' has not ended";
   EXPECT_EQ(refusal([&] { (void)grid.exchange(); }), running);
-  EXPECT_EQ(refusal([&] { (void)grid.exchange({w}); }), running);
+  EXPECT_EQ(refusal([&] { (void)grid.exchange({}, {w}); }), running);
   EXPECT_EQ(refusal([&] { grid.swap(); }), running);
   EXPECT_EQ(refusal([&] { grid.accumulate({w}, replace()); }), running);
   ghosts.wait();
-  EXPECT_EQ(refusal([&] { (void)grid.exchange({w}, {.depth = 0}); }),
+  EXPECT_EQ(refusal([&] { (void)grid.exchange({}, {w}, {.depth = 0}); }),
             "an exchange of ghost cells 0 deep");
   EXPECT_EQ(refusal([] {
               Grid flat(MPI_COMM_WORLD, {4, 4}, {.periodic = {true, true, true}});
@@ -343,7 +371,7 @@ TEST(Grid, what_is_wrong_is_told) {
   Grid rows(MPI_COMM_WORLD, {40, 40}, {.counts = {1, ranks(), 1}});
   EXPECT_EQ(rows.owned().extent(0), 40);
   EXPECT_THROW(grid.write_vtk("/nowhere/out"), Error);
-  EXPECT_NE(grid.plan().find("quantity 'w': 4 bytes"), std::string::npos) << grid.plan();
+  EXPECT_NE(grid.plan().find("field 'w': 4 bytes"), std::string::npos) << grid.plan();
 }
 
 /// The numbers after "name=" of a piece of XML.

@@ -28,7 +28,7 @@ constexpr std::int64_t kBlock = 96 << 10;
 
 std::string named(int rank) { return "rank " + std::to_string(rank); }
 
-/// Its first block goes to all peers; what comes from rank r comes into block r + 1.
+/// An exchange of all ranks: block 0 goes to all peers; bytes from rank r arrive in block r + 1.
 struct Everybody {
   explicit Everybody(const std::function<bool(int, int)>& sends = [](int, int) { return true; }) {
     ExchangePart part;
@@ -159,7 +159,7 @@ TEST_P(Leaving, who_throws_in_a_round_is_named_and_does_not_wait) {
       return;
     }
   }
-  // Its bytes of that round may have come.
+  // The culprit's bytes of that round may have arrived.
   expect_named_in_a_round(thrown_by([&] { run(*all, GetParam(), kGoodRounds + 2); }));
 }
 
@@ -410,7 +410,7 @@ TEST_P(LeavingGrid, who_throws_in_an_exchange_is_named_and_does_not_wait) {
     try {
       Grid own = std::move(*grid);
       steps(own, kGoodRounds);
-      (void)own.exchange();
+      const Ghosts begun = own.exchange();
       throw std::runtime_error("the program's");
     } catch (const std::runtime_error&) {
       return;

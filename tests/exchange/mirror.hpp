@@ -1,4 +1,4 @@
-/// \file  A quantity of a grid, where the host reaches it.
+/// \file  A field of a grid, where the host reaches it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace strake {
 
-/// What is stored of it.
+/// Host copy of all stored cells of a view; load() and store() copy from and to its memory.
 template <typename T>
 class Mirror {
  public:

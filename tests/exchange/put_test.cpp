@@ -55,7 +55,7 @@ struct PutRing {
     part.receive(before, 0, 0, Layout::dense(count * kValue, 2 * count * kValue));
     exchange = Exchange(MPI_COMM_WORLD, part);
   }
-  /// What a rank sends in a round.
+  /// The value number `i` that rank `of` sends in a round.
   [[nodiscard]] Value value(int of, int round, std::int64_t i) const {
     return (static_cast<Value>(of) * 1000 + round) * count + i;
   }

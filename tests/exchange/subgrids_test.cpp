@@ -47,9 +47,9 @@ std::vector<Stream> streams_of(const std::vector<Place>& places) {
   return made;
 }
 
-struct Quantities {
-  Quantities(Grid& of, const std::array<bool, 3>& periodic_axes, const Radius& all,
-             const Radius& other)
+struct TwoFields {
+  TwoFields(Grid& of, const std::array<bool, 3>& periodic_axes, const Radius& all,
+            const Radius& other)
       : grid(of),
         periodic(periodic_axes),
         radius(all),
@@ -104,7 +104,7 @@ void run_subgrids(int subgrids, With with, const std::array<bool, 3>& periodic,
   Grid grid(MPI_COMM_WORLD, {x, 26, 22},
             {.radius = radius, .periodic = periodic, .places = places});
   ASSERT_EQ(grid.subgrids(), subgrids);
-  const Quantities all(grid, periodic, radius, other);
+  const TwoFields all(grid, periodic, radius, other);
   std::vector<Stream> streams = streams_of(places);
   std::mt19937 draw(static_cast<unsigned>(rank() + 3));
   for (int step = 0; step < 8; ++step) {
@@ -205,7 +205,7 @@ TEST(Subgrids, graphs_exchange_between_devices) {
   const std::vector<Place> places = some_places(2, With::Devices);
   Grid grid(MPI_COMM_WORLD, {20, 20, 40},
             {.radius = 2, .periodic = {true, true, true}, .places = places});
-  const Quantities all(grid, {true, true, true}, 2, 1);
+  const TwoFields all(grid, {true, true, true}, 2, 1);
   grid.prepare();
   std::vector<Stream> streams = streams_of(places);
   if (streams.empty() || !can_be_captured(grid.plan())) GTEST_SKIP();
@@ -288,7 +288,7 @@ TEST(Places, who_waits_on_devices_is_told_that_another_rank_gave_up) {
   }
 }
 
-/// What a rank is to itself in host memory waits for the work of its devices, too.
+/// A rank's transfers to itself in host memory wait for the work of its devices, too.
 TEST(Places, own_copies_on_the_host_are_not_told_of_before_they_are_made) {
   if (!test_memory::on_device()) GTEST_SKIP();
   std::vector<std::byte> host(4096);
@@ -337,7 +337,7 @@ TEST(Places, transfers_between_any_two) {
     (void)part.array(place, kBytes);
     received.emplace_back(kBytes, place);
   }
-  // Of each array, from its begin on.
+  // Begin of the unused part of each array, by rank and array.
   const auto count = static_cast<std::size_t>(ranks() * arrays);
   std::vector<std::int64_t> in(count), out(count);
   struct Moved {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the includes of src/ and tools/ with the lists of allowed arrows between rooms, and between the parts of a room, in
 docs/explanation/architecture.md, looks whether each of these is in use, whether units (x.hpp and x.cpp) include each other in a circle, whether a file is too long, whether
-each test of the interposer is in the folder of a topic, and whether state that may change is outside of ProcessState (state.py).
+each test of the interposer is in the folder of a topic, and whether state that may change is outside of ProcessState (state.py), and how comments begin (comments.py).
 
   house_test.py ROOT                 fails and names each fault
   house_test.py ROOT --self-test     fails unless a fault of each kind is found
@@ -10,6 +10,7 @@ import os
 import re
 import sys
 
+import comments
 import state
 from checker import run
 
@@ -182,6 +183,13 @@ def lengths_below(root):
                         yield os.path.relpath(full, root), sum(1 for _ in file)
 
 
+def code_below(root):
+    """(name, text) of each file of C, C++ or CUDA."""
+    for top in WRITTEN:
+        for name, text in files_below(os.path.join(root, top)):
+            yield f"{top}/{name}", text
+
+
 def check_topics(names, topics):
     """`names` are below tests/interpose; `topics` its folders that tests/interpose/CMakeLists.txt lists."""
     faults = []
@@ -242,6 +250,7 @@ def check(root):
     faults += state.check_state(sources, exceptions)
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
     faults += check_lengths(lengths_below(root))
+    faults += comments.check_comments(code_below(root))
     interpose = os.path.join(root, "tests/interpose")
     names = [os.path.relpath(os.path.join(path, name), interpose) for path, _, files in os.walk(interpose) for name in files]
     faults += check_topics(sorted(name for name in names if "__pycache__" not in name), read_topics(root))
@@ -278,6 +287,7 @@ def self_test():
     assert check_programs(["probes/new.cpp"], {"probes": "strake_interpose_test(news RANKS 1)"})
     assert not check_programs(["probes/new.cpp"], {"probes": "strake_interpose_test(new RANKS 1)"})
     state.self_test()
+    comments.self_test()
     assert read_arrows("text\n    a -> b c\n    b ->\n") == {"a": {"b", "c"}, "b": set()}
 
 

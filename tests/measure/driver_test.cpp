@@ -21,7 +21,7 @@
 namespace strake::measure {
 namespace {
 
-/// What the threads share.
+/// Barrier, values and data that the threads share.
 struct Meeting {
   explicit Meeting(int ranks) : sync(ranks), values(static_cast<std::size_t>(ranks)) {}
   std::barrier<> sync;
@@ -374,7 +374,7 @@ TEST(Driver, a_fault_in_a_later_pass_is_the_cases_fault) {
   EXPECT_EQ(outcome.measured, 1U);
   EXPECT_EQ(last_ones, std::vector<std::string>{"good"});
   EXPECT_EQ(made, 2);
-  // Its third pass is not waited for.
+  // The third pass of "broken" is not waited for.
   EXPECT_EQ(alls, (std::vector<std::size_t>{6, 6, 6, 6, 5}));
 }
 

@@ -47,7 +47,7 @@ class Measure : public testing::Test {
     std::ifstream file(path(".json"));
     return nlohmann::json::parse(file);
   }
-  /// Of the profile's results, those that nothing disturbed: other tests may keep the machine busy.
+  /// How many of the profile's results nothing disturbed: other tests may keep the machine busy.
   [[nodiscard]] std::size_t sound() const {
     const auto json = profile();
     return static_cast<std::size_t>(
@@ -243,7 +243,7 @@ TEST_F(Measure, a_rank_of_a_library_without_plugin_is_an_error) {
 }
 
 TEST_F(Measure, an_interrupted_run_is_resumed) {
-  // What is measured is saved every 2 s; the slow case takes 9 samples of 300 ms.
+  // Results are saved every 2 s; the slow case takes 9 samples of 300 ms.
   const Outcome cut =
       tools_test::run({"timeout", "8", STRAKE_PREFIX "/bin/strake", "measure", "--filter",
                        "standin/(good|slow|endless) "},

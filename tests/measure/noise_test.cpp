@@ -1,4 +1,4 @@
-/// \file  What makes a result doubtful, on numbers; and the watch on this machine, made busy.
+/// \file  Reasons to doubt a result, from made-up numbers; the watch on this machine, made busy.
 #include "measure/noise.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace strake::measure {
 namespace {
 
-/// Of one second on two CPUs.
+/// The disturbance of one second on two CPUs.
 Disturbance second_with(double busy, double stolen, double own, double waiting) {
   return between({100, 500, 3, 40, 1}, {101, 500 + busy, 3 + stolen, 40 + own, 1 + waiting}, 2);
 }

@@ -168,7 +168,7 @@ TEST_F(ProfileFileTest, doubtful_results_are_marked_and_measured_again) {
 
   EXPECT_TRUE(file.merge(result("a", 64, 2e-6), mode));
   EXPECT_TRUE(file.has(case_of("a", 64), "Open MPI 4.1.4", mode));
-  // What nothing disturbed stays.
+  // A result that nothing disturbed stays.
   EXPECT_FALSE(file.merge(doubtful, mode));
   file.save();
   EXPECT_EQ(ProfileFile(path_, kKey).profile().results[0].median, 2e-6);
@@ -320,7 +320,7 @@ TEST_F(ProfileFileTest, that_went_bad_meanwhile_is_left_alone_and_nothing_is_los
     const ProfileFile kept(path_ + ".new", kKey);
     ASSERT_EQ(kept.profile().results.size(), 1U);
     EXPECT_EQ(kept.profile().results[0].name, "b");
-    // Once it is mended, the next save is in order.
+    // After the bad file is removed, the next save succeeds.
     fs::remove(path_);
     file.save();
     EXPECT_EQ(ProfileFile(path_, kKey).profile().results.size(), 1U);

@@ -100,7 +100,7 @@ TEST(Iid, a_set_is_tested_in_50_ms) {
   GTEST_SKIP() << "sanitizers take several times as long";
 #endif
   const auto slowest = [](const Samples& samples) {
-    // Of this thread alone: other programs may hold the core.
+    // CPU time of this thread alone: other programs may hold the core.
     const auto seconds = [] {
       timespec now{};
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -20,7 +20,7 @@ static int hidden(void) {
   return mode != NULL && strcmp(mode, "hidden") == 0;
 }
 
-/* Of the block that holds `memory`. */
+/* Sets the access to the block that holds `memory`. */
 static void protect(uint64_t memory, int access) {
   for (int i = 0; i < kMostBlocks; ++i) {
     const uint64_t begin = (uint64_t)(uintptr_t)blocks[i].memory;

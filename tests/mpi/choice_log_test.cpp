@@ -26,11 +26,11 @@ Layout columns(std::int64_t count) {
   return Layout::box(0, 8, dims);
 }
 
-/// What is logged as messages of these columns are sent, in one go.
+/// Log of the choices for messages of these columns, in one go.
 std::string logged(std::int64_t count) {
   testing::internal::CaptureStderr();
   for (int message = 0; message < 3; ++message) {
-    // Of another datatype each time, as of a program that makes one for each message.
+    // Each round has a datatype of its own, as in a program that makes one for each message.
     const auto elements = std::make_shared<mpi::Elements>(columns(count));
     for (int again = 0; again < 3; ++again)
       static_cast<void>(choose(*elements, Direction::Send, {}, false));

@@ -1,5 +1,5 @@
-// What decoding costs: linear in the blocks of a list, next to nothing for a box, and nothing is
-// left behind.
+// Cost of decoding: linear in the blocks of a list, next to nothing for a box, and nothing is left
+// behind.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -226,7 +226,7 @@ TEST(Datatype, more_than_100_constructors_inside_one_another_are_refused) {
   }
 }
 
-/// What `known_before` knows.
+/// The one type that `known_before` knows, its info, and the number of calls.
 MPI_Datatype g_known_type = MPI_DATATYPE_NULL;
 std::shared_ptr<const mpi::TypeInfo> g_known_info;
 int g_asked = 0;

@@ -34,7 +34,7 @@ std::string list(mpi::Numbers numbers, Word word = text) {
 
 std::string bounded(MPI_Datatype type);
 
-/// What MPI tells of how `type` was made, in the grammar of expressions.
+/// MPI's record of how `type` was made, in the grammar of expressions.
 std::string expression_of(MPI_Datatype type) {
   mpi::Contents contents(type);
   if (contents.predefined()) {

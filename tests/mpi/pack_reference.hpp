@@ -47,7 +47,7 @@ class Arena {
   std::vector<std::byte> bytes_;
 };
 
-/// What MPI_Pack gives for `count` elements at `base`.
+/// Bytes that MPI_Pack gives for `count` elements at `base`.
 inline std::vector<std::byte> mpi_packed(const std::byte* base, int count, MPI_Datatype type,
                                          std::int64_t size) {
   std::vector<std::byte> result(static_cast<std::size_t>(size));

@@ -1,4 +1,4 @@
-// What is in flight: the order of sends, claims, and what is dropped when.
+// Operations in flight: the order of sends, claims, and which are dropped when.
 #include "exchange/progress/progress.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace strake::exchange {
 namespace {
 
 /// Needs `steps` steps to leave, and `more` to be complete.
-class FakeFlight final : public Flight {
+class FakeFlight final : public OperationInFlight {
  public:
   FakeFlight(int steps, int more) : steps_(steps), more_(more) {}
   void step() noexcept override {
@@ -56,8 +56,8 @@ class FakeFlight final : public Flight {
 
 std::shared_ptr<FakeFlight> add(Progress& progress, int steps, int more) {
   const auto flight = std::make_shared<FakeFlight>(steps, more);
-  const Progress::Room room(progress);
-  progress.add(room, flight);
+  const Progress::Reservation reservation(progress);
+  progress.add(reservation, flight);
   return flight;
 }
 

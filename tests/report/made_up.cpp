@@ -87,7 +87,7 @@ void add_messages(Maker& maker) {
   }
 }
 
-/// Of copies between a GPU and another memory. [bytes/s]
+/// Rate of copies between a GPU and a memory, its own or the host's. [bytes/s]
 double rate_of(const std::string& name) {
   if (name == "device-local") return 2e12;
   return name.find("pageable") != std::string::npos ? 20e9 : 55e9;

@@ -84,7 +84,7 @@ class Reader : public testing::Test {
  protected:
   std::string path_ = testing::TempDir() + "strake_profile.json";
   void write(const std::string& text) const { std::ofstream(path_) << text; }
-  /// What the reader says to a text.
+  /// The reader's error for a text; empty: it has none.
   std::string complaint(const std::string& text) const {
     write(text);
     try {

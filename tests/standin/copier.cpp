@@ -1,4 +1,4 @@
-// What compiles the stand-in's copies.
+// The device copier of the stand-in: compiles its copies.
 #include <algorithm>
 #include <cstddef>
 #include <memory>

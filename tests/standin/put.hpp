@@ -30,7 +30,7 @@ class DevicePut final : public strake::PutRounds {
   /// Between addresses of now, as engines do.
   void copy_by_engines(strake::DeviceStream& stream, const Batch& batch,
                        std::span<std::byte* const> arrays, std::uint64_t round) const;
-  /// \{ Of even rounds, and of odd ones.
+  /// \{ Tasks of even rounds, and of odd ones.
   [[nodiscard]] std::array<Tasks, 2> both(const Batch& batch,
                                           std::span<std::byte* const> arrays) const;
   [[nodiscard]] std::array<Tasks, 2> combining(std::span<std::byte* const> arrays) const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "device/backend.hpp"
 #include "queue.hpp"
@@ -41,8 +42,12 @@ class Event final : public strake::DeviceEvent {
 class Stream final : public strake::DeviceStream {
  public:
   explicit Stream(int device, strake::QueueOrder order = strake::QueueOrder::Own)
-      : queue_(device, order) {}
-  ~Stream() override { synchronize(); }
+      : own_(std::in_place, device, order), queue_(*own_) {}
+  /// Another stream's, which outlives this one.
+  explicit Stream(Queue& adopted) : queue_(adopted) {}
+  ~Stream() override {
+    if (own_) synchronize();
+  }
   int device() const noexcept override { return queue_.device(); }
   void* native() const noexcept override { return &queue_; }
   bool capturing() const override { return false; }
@@ -63,7 +68,8 @@ class Stream final : public strake::DeviceStream {
   Queue& queue() noexcept { return queue_; }
 
  private:
-  mutable Queue queue_;
+  std::optional<Queue> own_;
+  Queue& queue_;
 };
 
 }  // namespace standin

@@ -1,6 +1,6 @@
 #pragma once
 
-// What made-up profiles in tests are built from.
+// Parts of made-up profiles in tests.
 #include <cstdint>
 #include <string>
 

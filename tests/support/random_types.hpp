@@ -43,7 +43,7 @@ struct RandomType {
   [[nodiscard]] Reach reach(std::int64_t count) const;
   /// Whether no byte occurs twice among `count` elements, so that they may be received into.
   [[nodiscard]] bool is_receivable(std::int64_t count) const;
-  /// What MPI_Pack must give for `count` elements at `buffer`.
+  /// Bytes that MPI_Pack must give for `count` elements at `buffer`.
   [[nodiscard]] std::vector<std::byte> packed(const std::byte* buffer, std::int64_t count) const;
 };
 

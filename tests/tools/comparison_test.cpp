@@ -1,4 +1,4 @@
-// What `strake run --compare` says of its runs.
+// Sentences, tables and JSON of `strake run --compare` about its runs.
 #include "run/comparison.hpp"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(ThreeKinds, a_slower_heap_is_left_out) {
              "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
              "slower with --shared-heap (time in MPI 2.0 ± 0.1 times as long, whole run 0.97 to "
              "1.03 ×): leave it out; take Strake without --shared-heap");
-  // Its pages may cost outside MPI what it saves inside.
+  // The heap may cost more outside MPI than it saves inside.
   const Comparison whole = three(runs(5, 4, 2), runs(5, 3, 1), runs(5, 3.5, 0.5));
   EXPECT_EQ(whole.best(), kUnder);
   EXPECT_NE(whole.sentence().find("slower with --shared-heap (time in MPI 2.0 ± 0.1 ×, "

@@ -135,7 +135,7 @@ TEST(Expression, a_darray_of_nearly_2_to_the_63_bytes) {
               "subarray([9223372036854775807],[4611686018427387903],[4611686018427387904],byte)");
   expect_same("darray(2,1,[4611686018427387904],[cyclic],[4611686018427387903],[2],byte)",
               "subarray([4611686018427387904],[1],[4611686018427387903],byte)");
-  // Its turn would come at 2^64.
+  // The block of rank 4 would begin at 2^64.
   expect_same("darray(5,4,[4611686018427387904],[cyclic],[4611686018427387904],[5],byte)",
               "contiguous(0,byte)");
 }
@@ -173,7 +173,7 @@ TEST(Expression, names_of_mpi_functions_are_constructors) {
   expect_same("MPI_vector(3,2,4,int)", "vector(3,2,4,int)");
 }
 
-/// What a basic type takes up.
+/// Size and alignment of a basic type.
 struct Size {
   const char* name;
   std::int64_t bytes;

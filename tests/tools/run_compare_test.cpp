@@ -21,7 +21,8 @@ class Compare : public testing::Test {
     fs::create_directory(folder_.path() + "/in");
     std::ofstream(folder_.path() + "/in/a.dat") << "data\n";
   }
-  /// What this does in that folder. `words`: options of `strake run`, and what follows the command.
+  /// Runs `strake run` with `options` in that folder. `script` becomes job.sh; `after` follows the
+  /// command.
   [[nodiscard]] Outcome compare(const std::string& script, const std::string& options,
                                 const std::string& after = "< /dev/null") const {
     std::ofstream(folder_.path() + "/job.sh") << "#!/bin/sh\n" << script << "\n";

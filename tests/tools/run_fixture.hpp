@@ -1,4 +1,4 @@
-/// \file  What the tests of `strake run` share: launchers, programs, and files of their own.
+/// \file  Shared parts of the tests of `strake run`: launchers, programs, and files of their own.
 #pragma once
 
 #include <gtest/gtest.h>

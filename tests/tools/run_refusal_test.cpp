@@ -1,4 +1,4 @@
-// What `strake run` refuses, before the job starts or in a rank.
+// Jobs that `strake run` refuses, before they start or in a rank.
 #include <gtest/gtest.h>
 
 #include <filesystem>

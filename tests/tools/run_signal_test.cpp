@@ -81,7 +81,7 @@ const Sender kSenders[] = {
     {"SIGINT to the process", [](pid_t process) { kill(process, SIGINT); }, {}},
     {"SIGTERM to the group", [](pid_t process) { kill(-process, SIGTERM); }, {}},
     {"SIGINT to the group", [](pid_t process) { kill(-process, SIGINT); }, {}},
-    // It then does as when the time is over.
+    // On SIGTERM, timeout does as when the time is over.
     {"timeout", [](pid_t process) { kill(process, SIGTERM); }, {"timeout", "600"}},
 };
 

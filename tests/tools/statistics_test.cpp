@@ -1,4 +1,4 @@
-// What a few runs of two kinds show.
+// Statistics of a few runs of two kinds.
 #include "run/statistics.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(Statistics, the_interval_leaves_out_what_the_tables_of_mann_and_whitney_say
 }
 
 TEST(Statistics, many_runs_are_near_the_normal_distribution) {
-  // Of 100 and 100, the ratios between the 4197th and the 5804th of 10,000, within a few.
+  // The interval of 100 and 100 runs: from the 4197th to the 5804th of 10,000 ratios, within a few.
   const std::vector<double> alone = from(1000, 1, kMostRuns);
   const Ratio ratio = ratio_of(alone, std::vector<double>(kMostRuns, 1.0));
   ASSERT_TRUE(ratio.interval);

@@ -64,7 +64,7 @@ std::vector<Moved> found(const BatchTables& tables) {
   return moved;
 }
 
-/// The same number of bytes in blocks of their own.
+/// A list of `bytes` bytes in blocks of random lengths and distances.
 Layout cut_anew(Random& random, std::int64_t bytes) {
   std::vector<std::int64_t> offsets, lengths;
   std::int64_t at = pick(random, -100, 100);

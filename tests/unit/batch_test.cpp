@@ -17,7 +17,7 @@ namespace {
 using Copy = CopyBatch::Copy;
 using Slot = CopyBatch::Slot;
 
-/// What compiling says.
+/// Error text of compiling; "nothing" if it succeeds.
 std::string refusal(const std::vector<Slot>& slots, const std::vector<Copy>& copies,
                     int device = -1) {
   try {
@@ -100,7 +100,7 @@ TEST(CopyBatch, refuses_another_number_of_addresses) {
   EXPECT_THROW(batch.run(std::vector<std::byte*>{memory.data()}), InvalidArgument);
 }
 
-/// What a check of every run says.
+/// Error text of the check of a run; "nothing" if it finds none.
 std::string finding(const std::vector<Copy>& copies, const std::vector<std::byte*>& bases,
                     bool on_device = false) {
   try {

@@ -269,7 +269,7 @@ TEST_P(CpuCopy, joins_unlike_layouts) {
     const Layout from = random_layout(random_);
     Layout to = random_layout(random_);
     if (from.size_bytes() == 0 || from.size_bytes() > 100'000) continue;
-    // The same number of bytes: a list of that many, cut from blocks of any length.
+    // `to` becomes a list of as many bytes as `from`, cut into blocks of any length.
     std::vector<std::int64_t> offsets, lengths;
     std::int64_t at = 0;
     for (std::int64_t left = from.size_bytes(); left > 0; left -= lengths.back()) {
@@ -297,7 +297,7 @@ TEST_P(CpuCopy, joins_boxes_of_other_shapes_without_a_buffer) {
   EXPECT_EQ(cpu::compile(to, from, options_)->description().find("into"), std::string::npos);
 }
 
-/// What an operation was told to move, and by which threads.
+/// The ranges that an operation was told to move, and the threads that did it.
 struct Moves {
   std::mutex mutex;
   std::vector<ByteRange> parts;

@@ -146,7 +146,7 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   refused(good, [](Descriptor& descriptor, auto& table) {  // a layout, but another one
     reinterpret_cast<std::int64_t*>(table.data() + descriptor.layout_at.load())[1] += 8;
   });
-  // Of a segment of which nothing is known yet.
+  // A region is refused before its owner's first segment is known.
   Pair pair;
   const peers::Announcement made{pair.zero.identity(), kJob, good.number, good.generation,
                                  good.bytes};

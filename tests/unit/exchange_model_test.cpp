@@ -41,7 +41,7 @@ ExchangeModel model_without(const std::string& part) {
 }
 double seconds_of(const Prediction& prediction) { return prediction.seconds.value_or(-1); }
 
-/// A periodic grid of 256^3 doubles a GPU, 4 quantities, radius 3, one rank a GPU. A node has
+/// A periodic grid of 256^3 cells a GPU, 4 fields of doubles, radius 3, one rank a GPU. A node has
 /// 3 x 2 x 1 of its subgrids, those of one socket in a row.
 struct Job {
   static constexpr std::int64_t kCells = 256;
@@ -144,7 +144,7 @@ TEST(ExchangeModel, a_forced_transport_costs_what_the_rates_say) {
   EXPECT_NEAR(seconds_of(forced) / one_shot, 1, kClose);
   for (const auto& transport : forced.transports) EXPECT_EQ(transport, Transport::OneShot);
   EXPECT_GT(seconds_of(forced), seconds_of(model().predict(job.transfers)));
-  // What can't be forced is chosen.
+  // Transfers that can't go by the forced transport get a chosen one.
   const Prediction engine = model().predict(job.transfers, Transport::Engine);
   for (std::size_t i = 0; i < job.transfers.size(); ++i) {
     const bool peers = link_of(job.transfers[i].path) == PathLink::PeerGpu;
@@ -260,7 +260,7 @@ TEST(ExchangeModel, a_round_of_puts_takes_what_was_measured_of_it_as_a_whole) {
   EXPECT_NEAR(seconds({out}) / kRound, 1, kClose);
   EXPECT_NEAR(seconds({out, own, in, in}) / kRound, 1, kClose);
   EXPECT_NEAR(seconds({beside}) / (2 * summit::kLaunch), 1, kClose);
-  // What a rank launches at once takes as long as the longest of it.
+  // Kernels that a rank launches at once take as long as the longest of them.
   EXPECT_NEAR(seconds({own, beside}) / (kOwn + summit::kLaunch), 1, kClose);
 }
 

@@ -46,7 +46,7 @@ TEST(LoadedObjects, notice_what_comes_after_many_questions) {
     EXPECT_EQ(device_backend(), nullptr);
     EXPECT_FALSE(no_object_since());
   }
-  // It was looked at, and is gone.
+  // device_backend() has looked at the library, which is gone now.
   EXPECT_TRUE(no_object_since());
   EXPECT_EQ(device_backend(), nullptr);
 }

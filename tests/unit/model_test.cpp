@@ -365,7 +365,7 @@ TEST(Model, only_host_memory_with_gaps_and_ranks_of_a_node_share) {
     EXPECT_FALSE(node.time(Transport::Shared, other));
     EXPECT_FALSE(node.shares(other, Transport::Library));
   }
-  // Its two ends overlap: neither has a time of its own.
+  // The two ends of a message by shared memory overlap: neither has a time of its own.
   EXPECT_FALSE(node.parts(Transport::Shared, message));
 }
 

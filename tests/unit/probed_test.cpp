@@ -1,4 +1,4 @@
-/// \file  What probes are told of messages by shared memory, without MPI.
+/// \file  Answers to probes for messages by shared memory, without MPI.
 #include <gtest/gtest.h>
 #include <signal.h>
 

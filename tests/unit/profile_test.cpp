@@ -91,7 +91,7 @@ void overwrite(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// What read_compact says of a file; empty where it reads it.
+/// Error text of read_compact for a file; empty where it reads the file.
 std::string complaint(const std::string& path) {
   try {
     (void)read_compact(path);
@@ -197,7 +197,7 @@ TEST(MachineKey, names_gpus_their_nodes_and_the_driver) {
             std::string::npos)
       << key;
   EXPECT_EQ(driver_version_below(root / ""), "570.86.15");
-  // What differs from node to node of one cluster is no part of it.
+  // Details that differ from node to node of one cluster are no part of the key.
   put(gpus + "0000:0a:00.0/information", "Model: \t\t NVIDIA H200\nIRQ: 7\nGPU UUID: GPU-3\n");
   EXPECT_EQ(machine_key_below(root / ""), key);
 }

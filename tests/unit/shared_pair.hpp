@@ -62,7 +62,7 @@ struct Pair {
   }
   /// As rank 0 announces itself to rank 1.
   [[nodiscard]] peers::Announcement announcement() const { return {zero.identity(), kJob}; }
-  /// Of a message whose header message is sent right after.
+  /// Lease for a message whose header message is sent right after.
   std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
     const auto made = send_segment.lease(to, bytes);
     if (made) send_segment.go_live(*made);

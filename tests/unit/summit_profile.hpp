@@ -87,7 +87,7 @@ inline Profile profile() {
       put("gpu/fetch/peer/" + pair + "/read", 4 * kMi, 4, 0, static_cast<double>(32 * kMi) / rate);
     }
   }
-  // Of fans the bytes are those of all peers.
+  // The bytes of a fan are those of all its peers.
   for (const char* fan :
        {"gpu/fan/egress", "gpu/fan/ingress", "gpu/fan/egress/push", "gpu/fan/ingress/push"}) {
     put(fan, 64 * kMi, 0, 1, static_cast<double>(64 * kMi) / kNvlink);

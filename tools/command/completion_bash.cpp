@@ -54,14 +54,14 @@ std::string names_of(const Page& page, std::span<const Page> pages) {
   return names;
 }
 
-/// What completes the value of an option.
+/// The shell command that completes the value of an option.
 std::string bash_values_of(const Option& option) {
   if (!option.choices.empty())
     return fmt::format("_strake_words '{}'", fmt::join(option.choices, " "));
   return option.is_file() ? "_strake_files" : ":";
 }
 
-/// What completes a word that is no option.
+/// The shell command that completes a word that is no option.
 std::string words_of(const Page& page, std::span<const Page> pages) {
   for (const Option& option : page.options) {
     if (!option.positional) continue;

@@ -9,7 +9,7 @@
 
 namespace strake::command {
 
-/// What `--help` prints: `page` is one of `pages`.
+/// Text of `--help` for `page`, one of `pages`.
 [[nodiscard]] std::string help_text(const Page& page, std::span<const Page> pages);
 
 /// The commands and what they do, a line each.

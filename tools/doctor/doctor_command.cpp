@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kBroken = 1;
 
-/// What a user types to start this command.
+/// The word that starts this command: "strake" if PATH leads to this program, otherwise its path.
 std::string own_name() {
   char self[PATH_MAX];
   preload::own_program(self);

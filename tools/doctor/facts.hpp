@@ -1,5 +1,5 @@
-/// \file  What `strake doctor` finds on a machine and of a job, as plain values: judge.hpp says
-/// what they mean, so that tests can make them up.
+/// \file  Facts that `strake doctor` finds on a machine and about a job, as plain values: judge.hpp
+/// says what they mean, so that tests can make them up.
 #pragma once
 
 #include <cstdint>

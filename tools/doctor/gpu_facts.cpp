@@ -1,6 +1,6 @@
-// What NVIDIA's driver lets a process do here. All of it is tried in child processes: a driver that
-// is not well may end a process or never come back, and this one starts others, which a process
-// with a driver in it should not.
+// Operations that NVIDIA's driver lets a process do here. Child processes try all of them: a driver
+// that is not well may end a process or never come back, and this process starts others, which a
+// process with a driver in it should not.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -124,7 +124,7 @@ std::string ipc_problem(const Driver& driver, int in, int out) {
   return found == kToken ? "" : "other bytes came than the other process had put there";
 }
 
-/// What Strake's log says of its plug-in while it is loaded; empty: it was.
+/// First line of Strake's log while its GPU plug-in is loaded; empty: the plug-in was loaded.
 std::string plugin_problem() {
   const int log = memfd_create("strake-doctor", MFD_CLOEXEC);
   const int before = dup(STDERR_FILENO);

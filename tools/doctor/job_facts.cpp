@@ -1,4 +1,4 @@
-// Of a job: what its command line says, and what a probe finds that is started in the place of its
+// Facts of a job: from its command line, and from a probe that is started in the place of its
 // programs.
 #include <fmt/format.h>
 #include <unistd.h>

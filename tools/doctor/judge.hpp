@@ -1,4 +1,4 @@
-/// \file  What facts mean to a user: each is good, limited or broken. Pure functions.
+/// \file  Judgement of facts for a user: each is good, limited or broken. Pure functions.
 #pragma once
 
 #include <cstdint>

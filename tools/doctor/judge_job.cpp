@@ -13,7 +13,7 @@ namespace {
 
 using Kind = ProgramFacts::Kind;
 
-/// Of a program that `strake run` does not refuse.
+/// Finding about a program that `strake run` does not refuse.
 Finding program_finding(const ProgramFacts& program) {
   const std::string topic = fmt::format("program {}", program.word);
   if (program.kind == Kind::Static) {
@@ -73,7 +73,7 @@ void judge_cores(const Job& job, std::vector<Finding>& findings) {
   }
   std::set<std::string> hosts;
   for (const RankFacts& rank : job.ranks) hosts.insert(rank.host);
-  // Of several hosts the probe's ranks need not have reached all.
+  // The probe's ranks need not have reached all of several hosts.
   if (asked < 2 || hosts.size() != 1) return;
   int cores = 0;
   for (const RankFacts& rank : job.ranks) cores = std::max(cores, rank.cores);

@@ -1,4 +1,4 @@
-// What the kernel allows here, and how much of the machine this process may use.
+// Permissions that the kernel gives here, and the part of the machine that this process may use.
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>

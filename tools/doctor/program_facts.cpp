@@ -74,7 +74,7 @@ bool makes_no_datatypes(const std::string& path) {
   return true;
 }
 
-/// What `strake run` would refuse. Empty: nothing.
+/// Reason for which `strake run` would refuse the program; empty: it would not.
 std::string refusal(const std::string& path, const std::string& folder, MpiLibrary forced) {
   try {
     const MpiLibrary library = run::check_program(path, forced);

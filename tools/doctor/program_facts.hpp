@@ -1,4 +1,4 @@
-/// \file  What the files of a job's programs say of its MPI library.
+/// \file  Facts that the files of a job's programs tell about its MPI library.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace strake::doctor {
 
-/// Of the program of one segment of `command`. If its own file uses no MPI, a later word counts
-/// that is a program which does (env, numactl and others start it). `folder` has the interposers.
+/// Facts of the program of one segment of `command`. If its own file uses no MPI, a later word
+/// counts that is a program which does (env, numactl and others start it). `folder` has the
+/// interposers.
 [[nodiscard]] ProgramFacts describe_program(const run::Arguments& command,
                                             const run::JobProgram& program,
                                             const std::string& folder, preload::MpiLibrary forced);

@@ -233,7 +233,7 @@ std::string to_text(const Explanation& explanation) {
                       explanation.type.lb, explanation.type.extent());
   text += fmt::format("  metadata  {}\n", counted(layout.metadata_bytes(), "byte"));
   for (const CopyChoice& copy : explanation.copies) {
-    // What isn't here is worth a line only if it was asked for.
+    // A copy that lacks its device is worth a line only if it was asked for.
     if (copy.description == kNoDevice && !explanation.one_pair) continue;
     text += fmt::format("  {:6} {:>6} -> {:6}  {}", copy.operation, name_of(copy.from),
                         name_of(copy.to), copy.description);

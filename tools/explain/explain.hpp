@@ -13,7 +13,7 @@
 
 namespace strake::explain {
 
-/// What to explain about a datatype.
+/// A question about `count` elements of a datatype.
 struct Question {
   std::int64_t count = 1;
   std::optional<MemoryKind> from;  ///< host if only `to` is given

@@ -1,4 +1,4 @@
-/// \file  What becomes of the calls of an MPI function, by the interposer's own list of them.
+/// \file  Fate of the calls of an MPI function, by the interposer's own list of functions.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -27,7 +27,7 @@ struct Candidate {
   bool chosen = false;
 };
 
-/// What decided on the transport.
+/// The reason for the choice of a transport.
 enum class Decided : std::uint8_t {
   Settled,   ///< only one transport is possible (contiguous host memory), or STRAKE_METHOD
   Measured,  ///< the profile

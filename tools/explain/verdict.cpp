@@ -23,7 +23,7 @@ std::string blocks_text(const Layout& layout) {
                      layout.size_bytes() % blocks == 0 ? "" : " on the average");
 }
 
-/// What is done, and why: "left to the MPI library", "there are many far blocks".
+/// A transport, and the reason for it: "there are many far blocks".
 struct Decision {
   std::string library;  ///< empty: any
   Transport transport = Transport::Library;

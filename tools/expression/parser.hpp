@@ -21,8 +21,8 @@ class SyntaxError : public InvalidArgument {
       : InvalidArgument(what), position_(position), signature_(std::move(signature)) {}
   /// First character that does not fit, counted from 0.
   [[nodiscard]] std::size_t position() const noexcept { return position_; }
-  /// Of the constructor whose arguments are wrong: "vector(COUNT, BLOCKLENGTH, STRIDE, TYPE)";
-  /// empty where no constructor would mend it.
+  /// Signature of the constructor whose arguments are wrong: "vector(COUNT, BLOCKLENGTH, STRIDE,
+  /// TYPE)"; empty where no constructor would mend it.
   [[nodiscard]] const std::optional<std::string>& signature() const noexcept { return signature_; }
 
  private:

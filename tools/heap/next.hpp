@@ -6,7 +6,7 @@
 
 namespace strake::heap {
 
-/// Its functions, which are looked up at the first call of any of them.
+/// Functions of that allocator. The first call of any of them looks all of them up.
 struct Next {
   void* (*malloc)(std::size_t);
   void* (*calloc)(std::size_t, std::size_t);

@@ -117,7 +117,7 @@ class Plugin {
   /// Why there is a device but -1 was the answer: the rest of the sentence "... could not be
   /// tried:". Empty otherwise.
   virtual std::string gpu_aware_problem() { return {}; }
-  /// What the plug-in knows of the machine, as the text of a JSON object, whose members go into the
+  /// The plug-in's facts about the machine, as the text of a JSON object, whose members go into the
   /// profile's "machine" ({"driver": "580.95", "gpus": [{"name": ..., "uuid": ...}]}). Called on
   /// rank 0.
   virtual std::string machine() { return "{}"; }

@@ -50,7 +50,8 @@ void restore() noexcept {
 
 extern "C" void restore_and_end(int signal) {
   restore();
-  // As it would have been without this handler, which the kernel holds back until it returns.
+  // The signal gets back the action that it had before. The kernel holds the raised signal back
+  // until this handler returns.
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] == signal) sigaction(signal, &g_previous[i], nullptr);
   }
@@ -64,7 +65,7 @@ void install_handlers() {
   for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &g_previous[i]);
-    // What the process ignores (SIGHUP under nohup) does not end it.
+    // A signal that the process ignores (SIGHUP under nohup) does not end it.
     if (g_previous[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }
 }
@@ -84,7 +85,7 @@ bool is_cpu(const std::string& name) {
   return name.size() > 3 && name.starts_with("cpu") && std::isdigit(name[3]) != 0;
 }
 
-/// What is to be changed, and what became of it.
+/// Files that are to have a wanted value, and how many of them have it.
 struct Change {
   int files = 0;
   int right = 0;    // as wanted already

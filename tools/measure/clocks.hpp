@@ -16,7 +16,7 @@ class Clocks {
   Clocks(const Clocks&) = delete;
   Clocks& operator=(const Clocks&) = delete;
 
-  /// What was done, for people: "governor performance; boost off", or why something was not.
+  /// The changes, for people: "governor performance; boost off", or why one was not made.
   [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
 
  private:

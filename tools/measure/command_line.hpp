@@ -9,7 +9,7 @@ namespace strake::measure {
 /// `words` as a shell reads them, with --resume behind "measure". Without "measure" among them
 /// (a script that starts it): empty.
 [[nodiscard]] std::string with_resume(const std::vector<std::string>& words);
-/// The same of this process; with its launcher if one started it.
+/// with_resume() of the command line of this process, or of its launcher if one started it.
 [[nodiscard]] std::string command_to_resume();
 
 }  // namespace strake::measure

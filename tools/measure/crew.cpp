@@ -12,7 +12,7 @@ enum class Order : std::int64_t { Make, Run, Verify, Drop, End };
 
 namespace {
 
-// What a step gives to Team::maximum: its seconds, or one of these, each worse than the one before.
+// A step gives Team::maximum its seconds, or one of these, each worse than the one before.
 constexpr double kFault = std::numeric_limits<double>::max() / 2;
 constexpr double kWrong = std::numeric_limits<double>::max();
 

@@ -12,7 +12,8 @@
 namespace strake::measure {
 namespace {
 
-// What is not i.i.d. after so long does not become so: [s] of one case, however few there are.
+// Samples that are not i.i.d. after so long do not become so: [s] of one case, however few cases
+// there are.
 constexpr double kLongestShare = 3;
 
 machine::Result measure_one(Leader& leader, const Entry& entry, double share_s) {
@@ -42,7 +43,7 @@ machine::Result measure_one(Leader& leader, const Entry& entry, double share_s) 
   return result;
 }
 
-/// What is known of a case so far, its passes ordered by their medians.
+/// A case that is still to be measured, and its passes so far, ordered by their medians.
 struct Pending {
   const Entry* entry;
   std::vector<machine::Result> passes = {};  // all doubtful, or none
@@ -158,8 +159,8 @@ class Run {
 
 Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
                     const std::function<double()>& seconds_left, const Listener& listener) {
-  // Those of --quick first, spread over all sizes as they are: what is left out when the time is up
-  // is detail then, and no curve ends early.
+  // Cases of --quick go first, spread over all sizes as they are: the cases that are left out when
+  // the time is up are detail then, and no curve ends early.
   std::vector<Pending> cases;
   cases.reserve(entries.size());
   for (const Entry& entry : entries) cases.push_back({&entry});

@@ -46,7 +46,7 @@ struct Outcome {
 /// Cases in passes are measured this often, and those whose passes differ more often.
 inline constexpr int kPasses = 3;
 inline constexpr int kMostPasses = 9;
-/// What was doubtful is measured so often again, after all others.
+/// A case whose passes are doubtful is measured so often again, after the others.
 inline constexpr int kRepeats = 1;
 
 /// The quick cases, then the others, then again those in passes, whose result is the median of

@@ -1,4 +1,4 @@
-/// \file  What `strake measure` says if a signal ends it: what is kept, where, and how to go on.
+/// \file  The note of `strake measure` if a signal ends it: what is kept, where, and how to go on.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ struct Host {
   std::int64_t memory_bytes = 0;
 };
 
-/// Of the whole node. Cost: a few ms at the first call.
+/// The whole node. Cost: a few ms at the first call.
 [[nodiscard]] const Host& host();
 
 /// How much memory a measurement may use: half of what is available. [bytes]

@@ -43,8 +43,8 @@ int seconds_of(const Options& options) {
   return options.quick ? Options::kQuickSeconds : Options::kFullSeconds;
 }
 
-/// What the cases may take: the rest is for the last one, which may take longer than its share, and
-/// for the end.
+/// Time that the cases may take: the rest is for the last case, which may take longer than its
+/// share, and for the end. [s]
 double budget_of(const Options& options) {
   const double seconds = seconds_of(options);
   return seconds - std::max(10.0, seconds / 15);
@@ -82,7 +82,7 @@ std::vector<Entry> entries_of(Suites& suites) {
   return all;
 }
 
-/// Those that the options ask for.
+/// The entries that the options select.
 std::vector<Entry> chosen(std::vector<Entry> entries, const Options& options) {
   const std::regex filter(options.filter);
   std::erase_if(entries, [&](const Entry& entry) {

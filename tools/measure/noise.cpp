@@ -120,7 +120,7 @@ Disturbance Watch::disturbance() {
   const double end = moments_.back().at;
   while (moments_.size() > 2 && end - moments_[1].at >= kShortest) moments_.pop_front();
   Disturbance result = between(moments_.front(), moments_.back(), cpus_);
-  // What lasted through the case is in both.
+  // A disturbance that lasted through the case slows both reference copies.
   const double before = references_.back();
   references_.push_back(reference());
   const double both = std::min(before, references_.back());

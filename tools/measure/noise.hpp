@@ -21,7 +21,7 @@ class Watch {
   /// Looks at the node for 0.2 s, while the ranks sleep. `processes`: this job's on this node.
   explicit Watch(std::vector<int> processes);
 
-  /// What disturbed that time; empty: nothing did.
+  /// The disturbance in those 0.2 s, for people; empty: there was none.
   [[nodiscard]] const std::string& at_start() const noexcept { return at_start_; }
   /// Why what was measured since the last call, or since the start, is doubtful; empty: it is not.
   /// Cost: ~1 ms.

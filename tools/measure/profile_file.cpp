@@ -42,7 +42,7 @@ ProfileDocument blank(const std::string& key) {
   return document;
 }
 
-/// What the file holds. \throws std::exception  that is no profile as this command writes it
+/// Reads a file. \throws std::exception  the file is no profile as this command writes it
 ProfileDocument read(const std::string& path) {
   ProfileDocument found = read_profile_document(path);
   static_cast<void>(found.json.at("gpu_aware"));  // this command always writes it

@@ -33,7 +33,7 @@ class ProfileFile {
   [[nodiscard]] std::string compact_path() const;
   [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
 
-  /// Whether it holds a result of this case that is not doubtful, of the same mode and version.
+  /// Whether the file has a result of this case, mode and version that is not doubtful.
   [[nodiscard]] bool has(const Case& what, const std::string& mpi, const RunMode& mode) const;
   /// In place of the result of the same (name, mpi, bytes, block, pitch, count), unless that alone
   /// is not doubtful. False: the earlier result stays.

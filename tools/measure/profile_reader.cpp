@@ -62,7 +62,7 @@ class Value {
     return json_.get<double>();
   }
 
-  /// \{ The same of a member that may be left out.
+  /// \{ Value of a member that may be left out: then it is empty, or 0.
   [[nodiscard]] std::string text(const char* name) const {
     return has(name) ? at(name).text() : std::string();
   }
@@ -77,7 +77,7 @@ class Value {
     if (!json_.is_object()) fail(fmt::format("an object belongs there, not {}", shown()));
     return json_;
   }
-  /// What is there, cut where it is long.
+  /// Text of the value, cut where it is long.
   [[nodiscard]] std::string shown() const {
     const std::string all = json_.dump();
     return all.size() <= 40 ? all : all.substr(0, 40) + "...";
@@ -126,7 +126,7 @@ ProfileDocument read_profile_document(const std::string& path) {
   const std::string text = contents(path);
   ProfileDocument document;
   try {
-    // What is nested deeper would end a walk over it, which calls itself.
+    // A recursive walk over a document that is nested deeper would overflow the stack.
     document.json = Json::parse(text, [&](int depth, Json::parse_event_t, const Json&) {
       if (depth > kMostNested)
         throw Error(fmt::format("{}: it is nested more than {} deep", path, kMostNested));

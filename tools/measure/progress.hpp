@@ -11,7 +11,7 @@ namespace strake::measure {
 
 class Progress {
  public:
-  /// Of at most `budget_s` seconds.
+  /// Shows a run of at most `budget_s` seconds.
   explicit Progress(double budget_s, std::FILE* stream = stderr);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -15,8 +15,8 @@ namespace {
 
 // Aimed at above the least, so that quick samples are still long enough.
 constexpr double kMargin = 1.3;
-// What disturbs a set (ticks of the scheduler, every 1 to 4 ms, clocks that change) touches
-// neighbouring samples alike. Longer ones average over it, so each further try has them.
+// A disturbance of a set (ticks of the scheduler, every 1 to 4 ms, clocks that change) touches
+// neighbouring samples alike. Longer samples average over it, so each further try has them.
 constexpr double kLongerByTry = 1.5;
 constexpr double kLongest = 40;       // times the least: 8 ms, past the slowest tick
 constexpr int kMostLengthenings = 4;  // of samples that turn out too short once they are warm

@@ -15,7 +15,7 @@ struct Sampling {
 inline constexpr int kLeastSamples = 7;
 inline constexpr int kMostSamples = 500;
 
-/// Of one operation, in seconds.
+/// Times of one operation, in seconds.
 struct Samples {
   double median = 0;
   double p10 = 0;

@@ -17,7 +17,7 @@
 namespace strake::preload {
 namespace {
 
-/// Whether it is one of the libraries of every process, which need no MPI library.
+/// Whether `name` is one of the libraries of every process, which need no MPI library.
 bool is_base_library(const char* name) {
   for (const char* base :
        {"libc.so.", "libm.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libgcc_s.so.",

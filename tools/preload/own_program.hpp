@@ -9,8 +9,8 @@
 
 namespace strake::preload {
 
-/// Its absolute path; empty if that is not known. Without /proc it is the name that the program was
-/// started by, so ask before the process changes its folder.
+/// Absolute path of this process's program; empty if not known. Without /proc the path comes from
+/// the name by which the program was started, so ask before the process changes its folder.
 inline void own_program(char (&path)[PATH_MAX]) {
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
   path[length > 0 ? length : 0] = '\0';

@@ -69,7 +69,7 @@ void find_next(Function& function, const char* name) {
 
 void find_dlopen() { find_next(g_dlopen, "dlopen"); }
 
-/// What is loaded in the process.
+/// The MPI library and the interposer among the objects that are loaded in the process.
 struct Scan {
   MpiLibrary library = MpiLibrary::None;
   char library_path[PATH_MAX] = {};

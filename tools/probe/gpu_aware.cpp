@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kTimeout = 20;  // [s]
 
-// What the probe prints.
+// Lines that the probe prints.
 constexpr const char* kSpeaks = "strake-probe: ";
 constexpr const char* kBegins = "strake-probe: begins";
 constexpr const char* kRight = "strake-probe: right";

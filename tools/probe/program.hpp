@@ -1,4 +1,4 @@
-/// \file  What the probe (main.cpp) does, in each rank, between MPI_Init and MPI_Finalize.
+/// \file  Tasks of the probe (main.cpp) in each rank, between MPI_Init and MPI_Finalize.
 #pragma once
 
 namespace strake::probe {

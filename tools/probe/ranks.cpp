@@ -1,4 +1,4 @@
-// What each rank of a job is, in a line.
+// Facts about each rank of a job, a line a rank.
 #include <link.h>
 #include <mpi.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ struct Rank {
   std::int32_t process = 0;
   std::int32_t cores = 0;       ///< that it may run on
   std::int32_t interposed = 0;  ///< Strake's interposer is in it
-  /// What came of reading the memory of the next rank on the host: 0 or an errno; -1: no such rank.
+  /// Result of reading the memory of the next rank on the host: 0 or an errno; -1: no such rank.
   std::int32_t reading = -1;
 };
 

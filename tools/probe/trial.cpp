@@ -30,7 +30,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 
 /// Whether a variable belongs to the job around this process, rather than to its user.
 bool is_of_this_job(std::string_view variable) {
-  // What a user chooses of Open MPI's transports decides the answer, and so it stays.
+  // A user's choice among Open MPI's transports decides the answer, and so it stays.
   for (const std::string_view kept :
        {"OMPI_MCA_pml=", "OMPI_MCA_btl=", "OMPI_MCA_btl_",
         "OMPI_MCA_mtl=", "OMPI_MCA_coll=", "OMPI_MCA_osc=", "OMPI_MCA_opal_common_ucx_",

@@ -30,9 +30,8 @@ struct JobEnd {
 /// started.
 [[nodiscard]] JobEnd run_trial(Words command, Words variables, int seconds, std::string_view last);
 
-/// What a job printed, as one line of at most 200 characters: from the line that begins with
-/// `first` on if there is one, otherwise from the first line with a letter in it. Empty if there is
-/// none.
+/// One line of at most 200 characters: the lines of a job's output that have a letter in them, from
+/// `first` on if the output has it, otherwise all. Empty if there is none.
 [[nodiscard]] std::string summary_of(std::string_view output, std::string_view first);
 
 }  // namespace strake::probe

@@ -47,7 +47,7 @@ std::optional<Key> key_of(const Result& result) {
              part.str(3) == "box" ? pitch_class(result) : PitchClass::Other, part.str(2)};
 }
 
-/// Comparisons of results that have a partner.
+/// Results of packed messages, each with the library's result for the same message.
 std::map<Key, Grid> grids_of(const machine::Profile& profile) {
   std::map<Key, Grid> library;
   for (const Result& result : profile.results)

@@ -1,4 +1,4 @@
-/// \file  What a page holds beside its data: style sheet, script, and the library of charts.
+/// \file  Parts of a page beside its data: style sheet, script, and the library of charts.
 #pragma once
 
 #include <string_view>

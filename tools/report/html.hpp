@@ -26,11 +26,11 @@ namespace strake::report {
     const std::set<std::int64_t>& blocks, const std::set<std::int64_t>& sizes,
     const std::function<std::string(std::int64_t, std::int64_t)>& cell_of);
 
-/// A section. Introduction and body are HTML; without a body the section says that nothing was
-/// measured.
+/// A section. The text below the title and the body are HTML; without a body the section says that
+/// nothing was measured.
 [[nodiscard]] std::string section(std::string_view id, std::string_view title,
                                   std::string_view introduction, std::string_view body);
-/// The same, shown when its title is clicked.
+/// A section whose content is shown when its title is clicked.
 [[nodiscard]] std::string folded_section(std::string_view id, std::string_view title,
                                          std::string_view introduction, std::string_view body);
 /// A part of a section that is shown when its title is clicked. Empty if the body is.

@@ -26,10 +26,10 @@ struct BandwidthMatrix {
   [[nodiscard]] bool any() const noexcept;
 };
 
-/// Of each pair the largest size that was measured: copy/numa/I-J/flushed (cached where there is
-/// none; on machines of one node copy/cpu/…), gpu/peer/I-J (push where there is none, gpu/no-peer
-/// where neither is), gpu/copy/device-local, and copies between a GPU and pinned memory. `places`
-/// come first, measured or not.
+/// Bandwidth of each pair of memories at the largest size that was measured: copy/numa/I-J/flushed
+/// (cached where there is none; on machines of one node copy/cpu/…), gpu/peer/I-J (push where there
+/// is none, gpu/no-peer where neither is), gpu/copy/device-local, and copies between a GPU and
+/// pinned memory. `places` come first, measured or not.
 [[nodiscard]] BandwidthMatrix matrix_of(const machine::Profile& profile,
                                         const std::vector<std::string>& places = {});
 

@@ -12,7 +12,7 @@
 namespace strake::report {
 namespace {
 
-/// Of T = alpha + n max(beta, k gamma): beta = 1 / R_C, gamma = 1 / R_N.
+/// alpha, beta and gamma of T = alpha + n max(beta, k gamma): beta = 1 / R_C, gamma = 1 / R_N.
 using Parameters = std::array<double, 3>;
 
 constexpr std::size_t kSizesPerRange = 3;  // fewer would be no fit

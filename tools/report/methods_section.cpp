@@ -29,7 +29,7 @@ constexpr Choice kChoices[] = {{Transport::Pack, 'P'},   {Transport::Library, 'M
                                {Transport::Device, 'D'}, {Transport::OneShot, 'O'},
                                {Transport::Staged, 'S'}, {Transport::Shared, 'H'}};
 
-/// What one map compares.
+/// The transports that one map compares, and the messages for which it does.
 struct Question {
   std::string title;
   MemoryKind memory = MemoryKind::Host;

@@ -17,7 +17,7 @@ namespace strake::report {
 struct Shown {
   std::string label;  ///< "A: node017"; of one alone its host
   machine::Profile profile;
-  /// What the file says about the machine, for people: "cores", "96".
+  /// Facts of the file about the machine, for people: "cores", "96".
   std::vector<std::pair<std::string, std::string>> facts;
 };
 

@@ -8,7 +8,7 @@
 
 namespace strake::report {
 
-/// \{ What the page begins with.
+/// \{ The first sections of the page, not folded.
 /// Messages that Strake packs against the MPI library's own datatypes.
 [[nodiscard]] std::string against_library(Profiles profiles, Charts& charts);
 /// Which transport is fastest over size and block.

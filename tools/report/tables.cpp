@@ -25,7 +25,8 @@ std::string aware_text(const machine::Profile& profile) {
   return text;
 }
 
-/// What makes two results of two profiles the same case. Libraries count by name: versions differ.
+/// Key of a case: results of two profiles with equal keys are compared. Libraries count by name:
+/// versions differ.
 using Identity =
     std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 

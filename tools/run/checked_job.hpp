@@ -28,7 +28,7 @@ class CheckedJob {
   CheckedJob(const Options& options, const Arguments& command);
   /// Runs it to its end. \throws InvalidArgument  it can't be started.
   [[nodiscard]] Ended start(const Options& options, const Surroundings& where = {}) const;
-  /// Its programs are static, so its processes leave no letters.
+  /// Whether all programs of the job are static, so that its processes leave no letters.
   [[nodiscard]] bool all_static() const noexcept { return all_static_; }
   /// Why each of its ranks was a job of its own (Letter::Alone).
   [[nodiscard]] WhyAlone why_alone() const;

@@ -28,7 +28,7 @@ namespace strake::run {
 
 namespace {
 
-/// Of what a failed run printed.
+/// Number of bytes that are shown of each output of a failed run, the last ones.
 constexpr std::size_t kShownBytes = std::size_t{16} << 10;
 
 void check_interruption() {

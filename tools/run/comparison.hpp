@@ -12,7 +12,7 @@
 
 namespace strake::run {
 
-/// What the interposer measured in a run: means over the ranks.
+/// Time in MPI that the interposer measured in a run: means over the ranks.
 struct MpiTime {
   double seconds = 0;  ///< inside MPI functions
   double share = 0;    ///< of the time from MPI_Init to MPI_Finalize

@@ -37,7 +37,7 @@ class Interruptions {
 [[nodiscard]] ProcessEnd run_job(const Arguments& command, const Variables& environment,
                                  const Surroundings& where = {});
 
-/// What a program prints, errors too. Empty if it can't be started.
+/// Output of a program, errors too. Empty if the program can't be started.
 [[nodiscard]] std::string output_of(const Arguments& command);
 
 }  // namespace strake::run

@@ -1,4 +1,4 @@
-/// \file  What is known of a job before it starts: its launcher, its programs.
+/// \file  Facts of a job that are known before it starts: its launcher, its programs.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace strake::run {
 /// Runs it with --version. \throws InvalidArgument  it is the launcher of an unknown MPI library.
 [[nodiscard]] Launcher ask_launcher(const std::string& program);
 
-/// Whose launcher it is: "Open MPI", "MPICH" or "Slurm".
+/// Name of the software that a launcher belongs to: "Open MPI", "MPICH" or "Slurm".
 [[nodiscard]] const char* title_of(Launcher launcher) noexcept;
 
 /// The program of one segment of a launcher's command line.
@@ -48,7 +48,7 @@ struct WhyAlone {
 /// \param use  the MPI library of its first program
 [[nodiscard]] WhyAlone why_alone(Launcher kind, const Arguments& command,
                                  const preload::MpiUse& use);
-/// The same, with the MPI library that the program's file is linked to.
+/// As above, with the MPI library that the program's file is linked to.
 [[nodiscard]] WhyAlone why_alone(Launcher kind, const Arguments& command);
 
 }  // namespace strake::run

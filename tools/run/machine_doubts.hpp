@@ -1,4 +1,4 @@
-/// \file  What of this machine makes the times of a comparison say less.
+/// \file  Properties of this machine that make the times of a comparison say less.
 #pragma once
 
 #include <string>

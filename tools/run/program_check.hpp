@@ -35,7 +35,7 @@ struct NotExecutable : InvalidArgument {
 /// Whether a program was built with the address sanitizer, which ends it where another object is
 /// loaded before: not if ASAN_OPTIONS, here or set on the command line, allows that.
 [[nodiscard]] bool insists_on_first(const std::string& path, const Arguments& command);
-/// What to say of it.
+/// Problem and remedy of such a program, for people.
 inline constexpr const char* kFirstProblem =
     "was built with the address sanitizer, which ends a program that Strake is loaded into first";
 inline constexpr const char* kFirstRemedy = "export ASAN_OPTIONS=verify_asan_link_order=0";

@@ -1,4 +1,4 @@
-/// \file  What a few runs of two kinds show: medians, their ratio, and whether it differs from 1.
+/// \file  Statistics of a few runs of two kinds: medians, their ratio, whether it differs from 1.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace strake::run {
 
-/// Of a few measurements. Not of none.
+/// Median and range of at least one measurement.
 struct Spread {
   double median = 0;
   double low = 0;   ///< the smallest
@@ -37,7 +37,7 @@ struct Ratio {
   [[nodiscard]] Verdict verdict() const noexcept;
 };
 
-/// Of each kind, so that the interval can exclude 1.
+/// Runs of each kind: with fewer, the interval can't exclude 1.
 inline constexpr int kFewestRuns = 4;
 inline constexpr int kMostRuns = 100;
 

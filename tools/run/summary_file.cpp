@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Whether it is a regular file, and not where standard output or error goes: such a file may have
-/// more than a summary.
+/// Whether `path` is a regular file, and not where standard output or error goes: such a file may
+/// have more than a summary.
 bool is_of_its_own(const fs::path& path) {
   std::error_code error;
   const auto is = [&](const char* stream) { return fs::equivalent(path, stream, error); };

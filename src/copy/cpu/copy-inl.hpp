@@ -277,7 +277,7 @@ inline constexpr bool kOneATurn = requires {
   requires Copy::kOneATurn;
 };
 
-/// The same copy, with one load for all blocks.
+/// `Copy` as a copy whose loads stay one instruction for all blocks.
 template <typename Copy>
 struct OneATurn : Copy {
   static constexpr bool kOneATurn = true;

@@ -57,7 +57,8 @@ struct JoinedCopy<8> : FixedCopy<8> {
 #endif
 };
 
-// Of lengths that are no vector's where loads have masks: not a byte outside the blocks is read.
+// Blocks of 12 and 24 bytes are joined only where loads have masks: no byte outside of the blocks
+// is read.
 template <>
 struct JoinedCopy<12> : ShortCopy<16> {
   static constexpr std::int64_t kBlock = 12;

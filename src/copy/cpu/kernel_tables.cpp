@@ -27,7 +27,7 @@ bool runs_here(std::int64_t target) {
   if (target == HWY_AVX2) return avx2;
   if (target == HWY_AVX3) return avx512;
 #endif
-  // What is left is compiled only where the architecture has it.
+  // Each other target is compiled only for an architecture that has it.
   return target == HWY_SCALAR || target == HWY_EMU128 || target == HWY_NEON;
 }
 

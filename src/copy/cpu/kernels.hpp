@@ -127,13 +127,14 @@ struct ListKernels {
   bool gathers;  ///< packing gathers blocks of 4 and 8 bytes rather than join them
   /// Packing two blocks of unequal lengths takes as long as this many windows.
   std::int64_t windows_for_two;
-  /// The same for unpacking more than kSecondLevelBytes, where the list of windows takes room in
-  /// the caches.
+  /// Unpacking two such blocks takes as long as this many windows if the list reaches over more
+  /// than kSecondLevelBytes: the windows themselves then take room in the caches.
   std::int64_t large_windows_for_two;
   /// Lists in no order that reach over more than this are fetched ahead when they are unpacked:
   /// otherwise stores wait for their lines one after the other.
   std::int64_t scattered_bytes;
-  /// The same for lists whose blocks are, on average, half a line or more apart.
+  /// Lists whose blocks are, on average, half a line or more apart are fetched ahead if they reach
+  /// over more than this.
   std::int64_t spread_bytes;
   /// With or without fetching ahead. `gaps_readable`: whole windows may be read, otherwise only the
   /// units that travel. Null if loads and stores have no masks.
@@ -152,8 +153,8 @@ struct Kernels {
 
 /// All tables that this CPU can run, best first.
 [[nodiscard]] std::span<const Kernels> available_kernels();
-/// The same, and those that other makes of CPU would choose for the best instruction set: for
-/// tests.
+/// For tests: available_kernels(), and the tables of the best instruction set as other makes of CPU
+/// would choose them.
 [[nodiscard]] std::span<const Kernels> kernels_of_every_make();
 /// The best table that the setting STRAKE_SIMD allows.
 [[nodiscard]] const Kernels& default_kernels();

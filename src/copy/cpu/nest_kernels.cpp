@@ -206,8 +206,8 @@ NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near
   }
 }
 
-/// Of 8 and 16 bytes; see run_aligned_blocks(). Where it was measured: other caches may bear more
-/// blocks in flight.
+/// Returns run_aligned_blocks() for aligned blocks of 8 and 16 bytes, else null. Only on AMD, where
+/// it was measured: other caches may bear more blocks in flight.
 NestFn choose_aligned(const Nest& nest, const Loop& l0, CpuMake make) {
   if (make != CpuMake::Amd) return nullptr;
   constexpr std::int64_t kAligned = 2048;

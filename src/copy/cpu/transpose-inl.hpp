@@ -28,10 +28,10 @@ struct Plane {
 /// Tiles of a side whose lines and pages the caches hold at once: 64 rows of 64 elements of 8 bytes
 /// are 32 KiB.
 inline constexpr std::int64_t kTile = 64;
-/// Of more, whole lines are stored past the caches. Measured on doubles: 1.0 x at 2 MiB, 1.4 x at
-/// 8 MiB, 3 x at 32 MiB; on 16-byte elements 0.85 x at 4 MiB. On Intel from kSecondLevelBytes on:
-/// 512 x 512 doubles 153 us, by way of the caches 220 us, and copied on from there 358 and 369 us;
-/// 256 x 256 33 and 24 us.
+/// Transposes of more bytes store whole lines past the caches. Measured on doubles: 1.0 x at 2 MiB,
+/// 1.4 x at 8 MiB, 3 x at 32 MiB; on 16-byte elements 0.85 x at 4 MiB. On Intel they do so from
+/// kSecondLevelBytes on: 512 x 512 doubles 153 us, by way of the caches 220 us, and copied on from
+/// there 358 and 369 us; 256 x 256 33 and 24 us.
 inline constexpr std::int64_t kStreamedTranspose = std::int64_t{4} << 20;
 /// Up to so many bytes, those that are stored past the caches go to so many rows at a time: the TLB
 /// holds few pages that are written (16 on Intel). Measured against kTile rows: 512 x 512 of 8 and

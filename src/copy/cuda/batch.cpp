@@ -24,8 +24,8 @@ static_assert(DeviceCopier::kMostRuns == kMostTogether);
 CudaBatch::CudaBatch(const BlockSource& blocks, int device, std::span<const Place> slots,
                      std::span<const CopyBatch::Copy> copies, int most_log2)
     : device_(device) {
-  const Lane lane = loading_lane(device);
-  const BatchTables tables(device, slots, copies, lane.multiprocessors * kTilesPerMultiprocessor,
+  const LaunchTarget target = loading_target(device);
+  const BatchTables tables(device, slots, copies, target.multiprocessors * kTilesPerMultiprocessor,
                            most_log2);
   narrowest_log2_ = tables.narrowest_log2();
   has_trees_ = tables.has_trees();
@@ -47,34 +47,34 @@ CudaBatch::CudaBatch(const BlockSource& blocks, int device, std::span<const Plac
   launch_.any = tables.has_any();
   launch_.slots = static_cast<int>(slots.size());
   const DeviceScope scope(device);
-  (void)launch(lane, std::vector<std::byte*>(slots.size()));
+  (void)launch(target, std::vector<std::byte*>(slots.size()));
 }
 
 std::string CudaBatch::description() const { return description_; }
 
-Signal CudaBatch::launch(const Lane& lane, std::span<std::byte* const> bases) const {
+Signal CudaBatch::launch(const LaunchTarget& target, std::span<std::byte* const> bases) const {
   BatchLaunch launch = launch_;
   launch.bases = bases.data();
   const Signal signal =
-      lane.queue == nullptr ? Signal{} : lane.queue->next_signal(batch_blocks(launch, lane));
-  check(launch_batch(launch, signal, lane));
+      target.queue == nullptr ? Signal{} : target.queue->next_signal(batch_blocks(launch, target));
+  check(launch_batch(launch, signal, target));
   return signal;
 }
 
 void CudaBatch::enqueue(DeviceStream& stream, std::span<std::byte* const> bases) const {
   if (image_ == nullptr) return;
   const DeviceScope scope(device_);
-  (void)launch(static_cast<CudaStream&>(stream).lane(), bases);
+  (void)launch(static_cast<CudaStream&>(stream).target(), bases);
 }
 
 Ticket CudaBatch::enqueue(Queue& queue, std::span<std::byte* const> bases) const {
   if (image_ == nullptr) return {};
   auto& cuda_queue = static_cast<CudaQueue&>(queue);
   const DeviceScope scope(device_);
-  return cuda_queue.finish(launch(cuda_queue.lane(), bases));
+  return cuda_queue.finish(launch(cuda_queue.target(), bases));
 }
 
-Signal launch_runs(const Lane& lane, std::span<const BatchRun> runs) {
+Signal launch_runs(const LaunchTarget& target, std::span<const BatchRun> runs) {
   std::array<BatchLaunch, kMostTogether> launches;
   std::array<std::array<std::byte*, 2>, kMostTogether> bases;
   std::size_t count = 0;
@@ -89,8 +89,8 @@ Signal launch_runs(const Lane& lane, std::span<const BatchRun> runs) {
   if (count == 0) return {};
   const Items<const BatchLaunch> all{launches.data(), count};
   const Signal signal =
-      lane.queue == nullptr ? Signal{} : lane.queue->next_signal(together_blocks(all, lane));
-  check(launch_together(all, signal, lane));
+      target.queue == nullptr ? Signal{} : target.queue->next_signal(together_blocks(all, target));
+  check(launch_together(all, signal, target));
   return signal;
 }
 

@@ -65,23 +65,24 @@ __global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
 }
 
 template <int Slots>
-cudaError_t start_batch(const BatchLaunch& launch, const Signal& signal, const Lane& lane) {
+cudaError_t start_batch(const BatchLaunch& launch, const Signal& signal,
+                        const LaunchTarget& target) {
   BatchArguments<Slots> arguments;
   arguments.copies = launch.copies;
   arguments.tiles = launch.tiles;
   arguments.tile_count = launch.tile_count;
   arguments.tile_log2 = launch.tile_log2;
   for (int i = 0; i < launch.slots; ++i) arguments.bases[i] = launch.bases[i];
-  const auto blocks = static_cast<unsigned>(batch_blocks(launch, lane));
+  const auto blocks = static_cast<unsigned>(batch_blocks(launch, target));
   const auto kernel = launch.any             ? batch_kernel<STRAKE_BOX_DIMS, true, Slots>
                       : launch.box_dims <= 3 ? batch_kernel<3, false, Slots>
                                              : batch_kernel<STRAKE_BOX_DIMS, false, Slots>;
-  return start_kernel(kernel, blocks, lane, arguments, signal);
+  return start_kernel(kernel, blocks, target, arguments, signal);
 }
 
 template <int Batches>
 cudaError_t start_together(Items<const BatchLaunch> launches, bool any, unsigned blocks,
-                           const Signal& signal, const Lane& lane) {
+                           const Signal& signal, const LaunchTarget& target) {
   TogetherArguments<Batches> arguments;
   arguments.tile_count = 0;
   Joined* joined = arguments.batches;
@@ -95,7 +96,7 @@ cudaError_t start_together(Items<const BatchLaunch> launches, bool any, unsigned
   }
   const auto kernel =
       any ? together_kernel<STRAKE_BOX_DIMS, true, Batches> : together_kernel<3, false, Batches>;
-  return start_kernel(kernel, blocks, lane, arguments, signal);
+  return start_kernel(kernel, blocks, target, arguments, signal);
 }
 
 bool needs_any(Items<const BatchLaunch> launches) {
@@ -107,40 +108,42 @@ bool needs_any(Items<const BatchLaunch> launches) {
 
 }  // namespace
 
-std::int64_t batch_blocks(const BatchLaunch& launch, const Lane& lane) noexcept {
-  return blocks_of(launch.tile_count, launch.any, lane);
+std::int64_t batch_blocks(const BatchLaunch& launch, const LaunchTarget& target) noexcept {
+  return blocks_of(launch.tile_count, launch.any, target);
 }
 
-cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal, const Lane& lane) {
+cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal,
+                         const LaunchTarget& target) {
   // Parameters cost launch time by their size.
   constexpr int kFew = 16;
   constexpr int kSome = 256;
-  if (launch.slots <= kFew) return start_batch<kFew>(launch, signal, lane);
-  if (launch.slots <= kSome) return start_batch<kSome>(launch, signal, lane);
-  return start_batch<kBatchSlots>(launch, signal, lane);
+  if (launch.slots <= kFew) return start_batch<kFew>(launch, signal, target);
+  if (launch.slots <= kSome) return start_batch<kSome>(launch, signal, target);
+  return start_batch<kBatchSlots>(launch, signal, target);
 }
 
-std::int64_t together_blocks(Items<const BatchLaunch> launches, const Lane& lane) noexcept {
+std::int64_t together_blocks(Items<const BatchLaunch> launches,
+                             const LaunchTarget& target) noexcept {
   std::int64_t tiles = 0;
   for (const BatchLaunch& launch : launches) tiles += launch.tile_count;
-  return blocks_of(tiles, needs_any(launches), lane);
+  return blocks_of(tiles, needs_any(launches), target);
 }
 
 cudaError_t launch_together(Items<const BatchLaunch> launches, const Signal& signal,
-                            const Lane& lane) {
+                            const LaunchTarget& target) {
   const bool any = needs_any(launches);
-  const auto blocks = static_cast<unsigned>(together_blocks(launches, lane));
+  const auto blocks = static_cast<unsigned>(together_blocks(launches, target));
   if (launches.size <= kFewTogether)
-    return start_together<kFewTogether>(launches, any, blocks, signal, lane);
-  return start_together<kMostTogether>(launches, any, blocks, signal, lane);
+    return start_together<kFewTogether>(launches, any, blocks, signal, target);
+  return start_together<kMostTogether>(launches, any, blocks, signal, target);
 }
 
-cudaError_t load_together(const Lane& lane) {
+cudaError_t load_together(const LaunchTarget& target) {
   const Items<const BatchLaunch> none;
   cudaError_t code = cudaSuccess;
   for (const bool any : {false, true}) {
-    if (code == cudaSuccess) code = start_together<kFewTogether>(none, any, 1, {}, lane);
-    if (code == cudaSuccess) code = start_together<kMostTogether>(none, any, 1, {}, lane);
+    if (code == cudaSuccess) code = start_together<kFewTogether>(none, any, 1, {}, target);
+    if (code == cudaSuccess) code = start_together<kMostTogether>(none, any, 1, {}, target);
   }
   return code;
 }

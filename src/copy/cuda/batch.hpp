@@ -33,7 +33,7 @@ class CudaBatch final : public DeviceBatch {
   /// All but the addresses. Its tables are null if there is nothing to copy.
   [[nodiscard]] const BatchLaunch& launch() const noexcept { return launch_; }
   /// The one launch, within a DeviceScope; the signal that it raises.
-  Signal launch(const Lane& lane, std::span<std::byte* const> bases) const;
+  Signal launch(const LaunchTarget& target, std::span<std::byte* const> bases) const;
 
  private:
   int device_;
@@ -46,6 +46,6 @@ class CudaBatch final : public DeviceBatch {
 
 /// One launch of up to kMostTogether batches of two slots, within a DeviceScope; the signal that it
 /// raises.
-Signal launch_runs(const Lane& lane, std::span<const BatchRun> runs);
+Signal launch_runs(const LaunchTarget& target, std::span<const BatchRun> runs);
 
 }  // namespace strake::cuda

@@ -19,9 +19,9 @@ inline constexpr int kBlocksOfBoxes = 4;
 inline constexpr int kBlocksOfAny = 3;
 
 /// Blocks that give each tile a warp, but no more than run at once.
-inline std::int64_t blocks_of(std::int64_t tiles, bool any, const Lane& lane) {
+inline std::int64_t blocks_of(std::int64_t tiles, bool any, const LaunchTarget& target) {
   const std::int64_t most =
-      std::int64_t{lane.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
+      std::int64_t{target.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
   const std::int64_t enough = (tiles + kWarps - 1) / kWarps;
   return enough < most ? enough : most;
 }

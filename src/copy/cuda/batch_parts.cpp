@@ -10,7 +10,7 @@ namespace {
 /// The parts of a layout that is made of parts, if they are long and no more than `most`; else
 /// nothing.
 std::vector<Layout> parts_of(const Layout& layout, std::int64_t most) {
-  // Its record, of 240 bytes, shall be little beside what a part moves. [bytes], on average
+  // Least average size of a part, so that its record of 240 bytes is small beside it. [bytes]
   constexpr std::int64_t kShortest = 4096;
   std::vector<Layout> parts;
   if (layout.kind() == Layout::Kind::Sequence) {

@@ -31,24 +31,24 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(const __grid_constant_
 
 template <int Log2, Task Way>
 cudaError_t start_blocks(const BlocksArguments& a, bool wide, const Signal& signal,
-                         const Lane& lane) {
+                         const LaunchTarget& target) {
   const std::int64_t words = a.end - a.first;
-  return wide ? start_kernel(blocks_kernel<Log2, Way, 4>, blocks_for(words, 4), lane, a, signal)
-              : start_kernel(blocks_kernel<Log2, Way, 1>, blocks_for(words, 1), lane, a, signal);
+  return wide ? start_kernel(blocks_kernel<Log2, Way, 4>, blocks_for(words, 4), target, a, signal)
+              : start_kernel(blocks_kernel<Log2, Way, 1>, blocks_for(words, 1), target, a, signal);
 }
 
 }  // namespace
 
 cudaError_t launch_blocks(const BlocksLaunch& launch, Unroll unroll, const Signal& signal,
-                          const Lane& lane) {
+                          const LaunchTarget& target) {
   const BlocksArguments arguments{launch.side, launch.dense,
                                   launch.strided + launch.side.root.offset,
                                   launch.begin >> launch.word_log2, launch.end >> launch.word_log2};
   const bool wide = unroll.words_per_thread > 1;
   return with_word(launch.word_log2, [&]<int Log2>() {
     return launch.task == Task::Pack
-               ? start_blocks<Log2, Task::Pack>(arguments, wide, signal, lane)
-               : start_blocks<Log2, Task::Unpack>(arguments, wide, signal, lane);
+               ? start_blocks<Log2, Task::Pack>(arguments, wide, signal, target)
+               : start_blocks<Log2, Task::Unpack>(arguments, wide, signal, target);
   });
 }
 

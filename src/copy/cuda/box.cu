@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads) box_kernel(const __grid_constant__ B
 }
 
 template <int Log2, int Dims>
-cudaError_t start_box(const BoxLaunch& launch, const Signal& signal, const Lane& lane) {
+cudaError_t start_box(const BoxLaunch& launch, const Signal& signal, const LaunchTarget& target) {
   BoxArguments<Dims> arguments{};
   arguments.first = launch.first;
   arguments.end = launch.first + launch.count;
@@ -50,17 +50,17 @@ cudaError_t start_box(const BoxLaunch& launch, const Signal& signal, const Lane&
   arguments.prefetch = launch.prefetch;
   return start_kernel(launch.task == Task::Pack ? box_kernel<Log2, Dims, Task::Pack>
                                                 : box_kernel<Log2, Dims, Task::Unpack>,
-                      blocks_for(launch.count, 1), lane, arguments, signal);
+                      blocks_for(launch.count, 1), target, arguments, signal);
 }
 
 }  // namespace
 
-cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal, const Lane& lane) {
+cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal, const LaunchTarget& target) {
   return with_word(launch.word_log2, [&]<int Log2>() {
-    if (launch.dims == 1) return start_box<Log2, 1>(launch, signal, lane);
-    if (launch.dims == 2) return start_box<Log2, 2>(launch, signal, lane);
+    if (launch.dims == 1) return start_box<Log2, 1>(launch, signal, target);
+    if (launch.dims == 2) return start_box<Log2, 2>(launch, signal, target);
     // Dims 3 and 4 share a kernel: one more division costs less than ten more kernels.
-    return start_box<Log2, STRAKE_BOX_DIMS>(launch, signal, lane);
+    return start_box<Log2, STRAKE_BOX_DIMS>(launch, signal, target);
   });
 }
 

@@ -87,7 +87,7 @@ auto kernel_of(const DeviceCombine& how) {
 
 }  // namespace
 
-cudaError_t launch_combine(const CombineLaunch& launch, const Lane& lane) {
+cudaError_t launch_combine(const CombineLaunch& launch, const LaunchTarget& target) {
   const BatchLaunch& batch = *launch.batch;
   const CombineArguments arguments = {batch.copies,
                                       batch.tiles,
@@ -96,8 +96,8 @@ cudaError_t launch_combine(const CombineLaunch& launch, const Lane& lane) {
                                       launch.counts,
                                       launch.to,
                                       {launch.from[0], launch.from[1]}};
-  const auto blocks = static_cast<unsigned>(blocks_of(batch.tile_count, true, lane));
-  return start_kernel(kernel_of(launch.how), blocks, lane, arguments);
+  const auto blocks = static_cast<unsigned>(blocks_of(batch.tile_count, true, target));
+  return start_kernel(kernel_of(launch.how), blocks, target, arguments);
 }
 
 }  // namespace strake::cuda

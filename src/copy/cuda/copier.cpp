@@ -114,19 +114,19 @@ std::unique_ptr<PutRounds> CudaCopier::compile_put(int device, const PutCopies& 
 void CudaCopier::load_kernels(int device) {
   const std::scoped_lock lock(loaded_mutex_);
   if (loaded_.contains(device)) return;
-  const Lane lane = loading_lane(device);
+  const LaunchTarget target = loading_target(device);
   const DeviceScope scope(device);
-  check(load_together(lane));
+  check(load_together(target));
   loaded_.insert(device);
 }
 
 Ticket CudaCopier::enqueue_together(Queue& queue, std::span<const BatchRun> runs) {
   auto& cuda_queue = static_cast<CudaQueue&>(queue);
   const DeviceScope scope(queue.device());
-  const Lane lane = cuda_queue.lane();
+  const LaunchTarget target = cuda_queue.target();
   for (; runs.size() > kMostRuns; runs = runs.subspan(kMostRuns))
-    (void)launch_runs(lane.untracked(), runs.first(kMostRuns));
-  return cuda_queue.finish(launch_runs(lane, runs));
+    (void)launch_runs(target.untracked(), runs.first(kMostRuns));
+  return cuda_queue.finish(launch_runs(target, runs));
 }
 
 }  // namespace

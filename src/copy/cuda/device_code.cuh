@@ -1,5 +1,5 @@
-/// \file  What the kernels share: words, the start after the work before, and the completion
-/// signal.
+/// \file  Device code that the copy kernels share: words, the start after the work before, and the
+/// completion signal.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -140,9 +140,9 @@ cudaError_t with_word(int word_log2, Function&& f) {
 
 /// Starts a kernel of kThreads threads a block. The kernel must call wait_for_work_before().
 template <typename... Parameters, typename... Arguments>
-cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const Lane& lane,
+cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const LaunchTarget& target,
                          const Arguments&... arguments) {
-  if (lane.load_only) {
+  if (target.load_only) {
     cudaFuncAttributes attributes{};
     return cudaFuncGetAttributes(&attributes, kernel);
   }
@@ -152,9 +152,9 @@ cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const L
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = kThreads;
-  config.stream = lane.stream;
+  config.stream = target.stream;
   config.attrs = &early;
-  config.numAttrs = lane.early ? 1 : 0;
+  config.numAttrs = target.early ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 

@@ -9,7 +9,7 @@ namespace strake::cuda {
 namespace {
 
 #if CUDART_VERSION >= 13000
-/// What a batched copy takes. Kept per thread: no allocation once they have grown.
+/// Arguments of a batched copy. Kept per thread: no allocation once they have grown.
 struct Runs {
   std::vector<void*> to;
   std::vector<const void*> from;

@@ -8,11 +8,11 @@
 
 namespace strake::cuda {
 
-Lane loading_lane(int device) {
-  Lane lane;
-  lane.multiprocessors = multiprocessors_of(device);
-  lane.load_only = true;
-  return lane;
+LaunchTarget loading_target(int device) {
+  LaunchTarget target;
+  target.multiprocessors = multiprocessors_of(device);
+  target.load_only = true;
+  return target;
 }
 
 void DeviceImage::upload(std::span<const std::byte> image) {

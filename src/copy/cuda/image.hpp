@@ -1,4 +1,4 @@
-/// \file  What compiling a copy brings to a device: tables in its memory, and loaded kernels.
+/// \file  Tables of a compiled copy in a device's memory, and the target that loads its kernels.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace strake::cuda {
 
-/// A lane of a device that only loads kernels.
-[[nodiscard]] Lane loading_lane(int device);
+/// A target of a device that only loads kernels.
+[[nodiscard]] LaunchTarget loading_target(int device);
 
 /// Device memory that holds tables.
 class DeviceImage {

@@ -50,7 +50,7 @@ struct BoxLaunch {
   bool prefetch = false;  ///< the target's lines, in device memory
 };
 [[nodiscard]] cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal,
-                                     const Lane& lane);
+                                     const LaunchTarget& target);
 
 /// One side of a copy: a layout's root (by value) and its tables in device memory.
 using Side = strake_rooted_tree;
@@ -66,7 +66,7 @@ struct BlocksLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_blocks(const BlocksLaunch& launch, Unroll unroll,
-                                        const Signal& signal, const Lane& lane);
+                                        const Signal& signal, const LaunchTarget& target);
 
 /// Packed bytes [begin, end) between a dense run and a list of blocks, whose words are a multiple
 /// of the run's words.
@@ -81,10 +81,10 @@ struct RankedLaunch {
   bool prefetch = false;  ///< the target's lines, in device memory
 };
 [[nodiscard]] cudaError_t launch_ranked(const RankedLaunch& launch, Unroll unroll,
-                                        const Signal& signal, const Lane& lane);
+                                        const Signal& signal, const LaunchTarget& target);
 
-/// \{ The same for blocks at any alignment, of no less than a word (1 << kShiftedWordLog2 bytes),
-/// in runs of no less than two.
+/// \{ Packed bytes [begin, end) between a dense run and a list of blocks at any alignment. A block
+/// has at least one word (1 << kShiftedWordLog2 bytes), the run at least two.
 struct GatherLaunch {
   GatherView list;
   std::byte* dense = nullptr;          ///< target
@@ -93,7 +93,7 @@ struct GatherLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_gather(const GatherLaunch& launch, Unroll unroll,
-                                        const Signal& signal, const Lane& lane);
+                                        const Signal& signal, const LaunchTarget& target);
 
 struct ScatterLaunch {
   ScatterView list;
@@ -106,7 +106,7 @@ struct ScatterLaunch {
   bool prefetch = false;         ///< the target's lines, in device memory
 };
 [[nodiscard]] cudaError_t launch_scatter(const ScatterLaunch& launch, Unroll unroll,
-                                         const Signal& signal, const Lane& lane);
+                                         const Signal& signal, const LaunchTarget& target);
 /// \}
 
 /// Packed bytes [begin, end) between any two layouts.
@@ -120,7 +120,7 @@ struct TreeLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_tree(const TreeLaunch& launch, Unroll unroll, const Signal& signal,
-                                      const Lane& lane);
+                                      const LaunchTarget& target);
 
 /// Slots whose addresses fit the parameters of a launch, 32,764 bytes.
 inline constexpr int kBatchSlots = 4000;
@@ -136,17 +136,18 @@ struct BatchLaunch {
   int slots = 0;                      ///< at most kBatchSlots
 };
 /// Blocks of threads that the launch takes: no more than run at once.
-[[nodiscard]] std::int64_t batch_blocks(const BatchLaunch& launch, const Lane& lane) noexcept;
+[[nodiscard]] std::int64_t batch_blocks(const BatchLaunch& launch,
+                                        const LaunchTarget& target) noexcept;
 [[nodiscard]] cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal,
-                                       const Lane& lane);
+                                       const LaunchTarget& target);
 
 /// Batches of two slots each that are launched as one.
 inline constexpr int kMostTogether = 64;
-/// \{ The same of up to kMostTogether batches.
+/// \{ One launch of up to kMostTogether batches, and the blocks of threads that it takes.
 [[nodiscard]] std::int64_t together_blocks(Items<const BatchLaunch> launches,
-                                           const Lane& lane) noexcept;
+                                           const LaunchTarget& target) noexcept;
 [[nodiscard]] cudaError_t launch_together(Items<const BatchLaunch> launches, const Signal& signal,
-                                          const Lane& lane);
+                                          const LaunchTarget& target);
 /// \}
 /// Slots whose addresses, of even and odd rounds, fit the parameters of a launch.
 inline constexpr int kPutSlots = 1900;
@@ -179,12 +180,12 @@ struct CombineLaunch {
   const std::byte* from[2] = {};  ///< in even rounds, and in odd ones
   const PutCounts* counts = nullptr;
 };
-[[nodiscard]] cudaError_t launch_combine(const CombineLaunch& launch, const Lane& lane);
+[[nodiscard]] cudaError_t launch_combine(const CombineLaunch& launch, const LaunchTarget& target);
 /// Whether few blocks, which may wait for flags as long as they like, are enough for it.
-[[nodiscard]] bool put_is_small(const PutLaunch& launch, const Lane& lane) noexcept;
-[[nodiscard]] cudaError_t launch_put(const PutLaunch& launch, const Lane& lane);
+[[nodiscard]] bool put_is_small(const PutLaunch& launch, const LaunchTarget& target) noexcept;
+[[nodiscard]] cudaError_t launch_put(const PutLaunch& launch, const LaunchTarget& target);
 
-/// Loads every kernel that launch_together() may need, on a lane that only loads.
-[[nodiscard]] cudaError_t load_together(const Lane& lane);
+/// Loads every kernel that launch_together() may need, on a target that only loads.
+[[nodiscard]] cudaError_t load_together(const LaunchTarget& target);
 
 }  // namespace strake::cuda

@@ -23,7 +23,7 @@ constexpr bool fetches_box_lines(std::int64_t block_bytes, bool whole_sectors,
 
 /// A list of blocks of device memory is written.
 constexpr bool fetches_list_lines(std::int64_t size_bytes, std::int64_t blocks) {
-  // Of blocks of several lines most lines are written whole.
+  // Blocks of several lines write most of their lines whole.
   return size_bytes > blocks * kSectorBytes / 2 && size_bytes < blocks * 4 * kLineBytes;
 }
 

@@ -63,14 +63,14 @@ std::byte* dense_base(std::byte* chunk, std::int64_t position) {
                                       static_cast<std::uintptr_t>(position));
 }
 
-Unroll unroll_for(const Lane& lane, std::int64_t words) {
-  return {words <= lane.multiprocessors * kThreadsPerMultiprocessor ? 1 : 4};
+Unroll unroll_for(const LaunchTarget& target, std::int64_t words) {
+  return {words <= target.multiprocessors * kThreadsPerMultiprocessor ? 1 : 4};
 }
 
-Signal next_signal(const Lane& lane, std::int64_t words, Unroll unroll) {
-  if (lane.queue == nullptr) return {};
+Signal next_signal(const LaunchTarget& target, std::int64_t words, Unroll unroll) {
+  if (target.queue == nullptr) return {};
   constexpr std::int64_t kThreadsPerBlock = 256;
-  return lane.queue->next_signal(words / (kThreadsPerBlock * unroll.words_per_thread) + 1);
+  return target.queue->next_signal(words / (kThreadsPerBlock * unroll.words_per_thread) + 1);
 }
 
 template <typename Value>
@@ -196,12 +196,12 @@ CudaPlan::CudaPlan(const BlockSource& blocks, int device, const Layout& to, Plac
   const bool reads_tables =
       form_ == Form::Blocks || form_ == Form::Tree || size_bytes() >= kBoxLimit;
   if (reads_tables) tables_ = std::make_unique<DeviceTables>(blocks, device, to_, from_);
-  // The others need them only where a base address is not aligned.
+  // Plans of wider words need the tables of shifted words only where a base address is not aligned.
   if (word_log2_ < kNarrowWordLog2 && size_bytes() >= kShiftedLeastRun) (void)make_shifted();
-  // Those of a run of aligned addresses.
+  // Loads the kernels that a run between aligned addresses launches.
   if (size_bytes() == 0) return;
   const DeviceScope scope(device);
-  (void)launch(loading_lane(device), nullptr, nullptr, 0, size_bytes());
+  (void)launch(loading_target(device), nullptr, nullptr, 0, size_bytes());
 }
 
 void CudaPlan::prepare_boxes(const Tables& strided) {
@@ -255,7 +255,7 @@ Ticket CudaPlan::enqueue(Queue& queue, std::byte* to, const std::byte* from, Byt
   const DeviceScope scope(device_);
   if (stage_to_) return run_to_pageable(cuda_queue, to, from, part);
   if (stage_from_) return run_from_pageable(cuda_queue, to, from, part);
-  return cuda_queue.finish(start(cuda_queue.lane(), to, from, part));
+  return cuda_queue.finish(start(cuda_queue.target(), to, from, part));
 }
 
 void CudaPlan::enqueue_untracked(Queue& queue, std::byte* to, const std::byte* from,
@@ -267,7 +267,7 @@ void CudaPlan::enqueue_untracked(Queue& queue, std::byte* to, const std::byte* f
   part = within(part, size_bytes());
   if (part.begin >= part.end) return;
   const DeviceScope scope(device_);
-  (void)start(static_cast<CudaQueue&>(queue).lane().untracked(), to, from, part);
+  (void)start(static_cast<CudaQueue&>(queue).target().untracked(), to, from, part);
 }
 
 void CudaPlan::enqueue(DeviceStream& stream, std::byte* to, const std::byte* from,
@@ -275,53 +275,55 @@ void CudaPlan::enqueue(DeviceStream& stream, std::byte* to, const std::byte* fro
   part = within(part, size_bytes());
   if (part.begin >= part.end) return;
   const DeviceScope scope(device_);
-  (void)start(static_cast<CudaStream&>(stream).lane(), to, from, part);
+  (void)start(static_cast<CudaStream&>(stream).target(), to, from, part);
 }
 
-Signal CudaPlan::start(const Lane& lane, std::byte* to, const std::byte* from,
+Signal CudaPlan::start(const LaunchTarget& target, std::byte* to, const std::byte* from,
                        ByteRange part) const {
   if (pair_ != nullptr && part == ByteRange{0, size_bytes()}) {
     const std::array bases = {to, const_cast<std::byte*>(from)};
-    return pair_->launch(lane, bases);
+    return pair_->launch(target, bases);
   }
-  if (!engine_.takes(part.begin, part.end)) return launch(lane, to, from, part.begin, part.end);
+  if (!engine_.takes(part.begin, part.end)) return launch(target, to, from, part.begin, part.end);
   const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   engine_.enqueue(pack, pack ? to + to_.root().offset : source + from_.root().offset,
-                  pack ? source : to, part.begin, part.end, pack ? from_ : to_, lane.stream);
+                  pack ? source : to, part.begin, part.end, pack ? from_ : to_, target.stream);
   return {};
 }
 
-Signal CudaPlan::launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
-                        std::int64_t end) const {
+Signal CudaPlan::launch(const LaunchTarget& target, std::byte* to, const std::byte* from,
+                        std::int64_t begin, std::int64_t end) const {
   const int log2 = word_log2(to, from);
   const std::int64_t body = std::min(round_up(begin, log2), end);
   const std::int64_t body_end = std::max(body, end & ~((std::int64_t{1} << log2) - 1));
   // On a stream of the user's tables are not made at run time.
   const bool may_shift = log2 < kNarrowWordLog2 && end - begin >= kShiftedLeastRun;
   if (may_shift &&
-      (shifted_.load(std::memory_order_acquire) || (lane.queue != nullptr && make_shifted()))) {
-    return launch_shifted(lane, to, from, begin, end);
+      (shifted_.load(std::memory_order_acquire) || (target.queue != nullptr && make_shifted()))) {
+    return launch_shifted(target, to, from, begin, end);
   }
   // Only the last one signals.
-  const auto lane_until = [&](std::int64_t last) { return last == end ? lane : lane.untracked(); };
+  const auto target_until = [&](std::int64_t last) {
+    return last == end ? target : target.untracked();
+  };
   if (begin < body) {
-    const Signal signal = launch_words(lane_until(body), to, from, begin, body, 0);
+    const Signal signal = launch_words(target_until(body), to, from, begin, body, 0);
     if (body == end) return signal;
   }
   if (body < body_end) {
-    const Signal signal = launch_words(lane_until(body_end), to, from, body, body_end, log2);
+    const Signal signal = launch_words(target_until(body_end), to, from, body, body_end, log2);
     if (body_end == end) return signal;
   }
-  return launch_words(lane, to, from, body_end, end, 0);
+  return launch_words(target, to, from, body_end, end, 0);
 }
 
-Signal CudaPlan::launch_words(const Lane& lane, std::byte* to, const std::byte* from,
+Signal CudaPlan::launch_words(const LaunchTarget& target, std::byte* to, const std::byte* from,
                               std::int64_t begin, std::int64_t end, int word_log2) const {
   const std::int64_t words = (end - begin) >> word_log2;
   const bool box = form_ == Form::Box && (end >> word_log2) < kBoxLimit;
-  const Unroll unroll = box ? Unroll{1} : unroll_for(lane, words);
-  const Signal signal = next_signal(lane, words, unroll);
+  const Unroll unroll = box ? Unroll{1} : unroll_for(target, words);
+  const Signal signal = next_signal(target, words, unroll);
   const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   std::byte* const dense = pack ? to + to_.root().offset : source + from_.root().offset;
@@ -331,21 +333,21 @@ Signal CudaPlan::launch_words(const Lane& lane, std::byte* to, const std::byte* 
     check(launch_box({boxes_[static_cast<std::size_t>(word_log2)], dims_, word_log2, task_, dense,
                       strided, static_cast<std::uint32_t>(begin >> word_log2),
                       static_cast<std::uint32_t>(words), prefetches(to)},
-                     signal, lane));
+                     signal, target));
   } else if (form_ == Form::Ranked) {
     check(
         launch_ranked({ranked_->view, word_log2, task_, dense, strided, begin, end, prefetches(to)},
-                      unroll, signal, lane));
+                      unroll, signal, target));
   } else if (form_ == Form::Blocks) {
     check(launch_blocks({pack ? tables_->from : tables_->to, word_log2, task_, dense,
                          pack ? source : to, begin, end},
-                        unroll, signal, lane));
+                        unroll, signal, target));
   } else {
     const bool bare = form_ == Form::Run;
     check(launch_tree(
         {bare ? Side{to_.root(), {}} : tables_->to, bare ? Side{from_.root(), {}} : tables_->from,
          word_log2, to, from, begin, end},
-        unroll, signal, lane));
+        unroll, signal, target));
   }
   return signal;
 }
@@ -373,24 +375,24 @@ bool CudaPlan::make_shifted() const {
   return shifted_.load(std::memory_order_acquire);
 }
 
-Signal CudaPlan::launch_shifted(const Lane& lane, std::byte* to, const std::byte* from,
+Signal CudaPlan::launch_shifted(const LaunchTarget& target, std::byte* to, const std::byte* from,
                                 std::int64_t begin, std::int64_t end) const {
   to += to_.root().offset;
   from += from_.root().offset;
   if (gather_ != nullptr) {
     const std::int64_t words = ((end - begin) >> kShiftedWordLog2) + 2;
-    const Unroll unroll = unroll_for(lane, words);
-    const Signal signal = next_signal(lane, words, unroll);
-    check(launch_gather({gather_->view, to, from, begin, end}, unroll, signal, lane));
+    const Unroll unroll = unroll_for(target, words);
+    const Signal signal = next_signal(target, words, unroll);
+    check(launch_gather({gather_->view, to, from, begin, end}, unroll, signal, target));
     return signal;
   }
   const auto& blocks = scatter_->blocks;
   const std::uint32_t first = blocks[static_cast<std::size_t>(to_.block_at(begin))].first_word;
   const std::uint32_t last = blocks[static_cast<std::size_t>(to_.block_at(end - 1)) + 1].first_word;
-  const Unroll unroll = unroll_for(lane, last - first);
-  const Signal signal = next_signal(lane, last - first, unroll);
+  const Unroll unroll = unroll_for(target, last - first);
+  const Signal signal = next_signal(target, last - first, unroll);
   check(launch_scatter({scatter_->view, from, to, begin, end, first, last, prefetches(to)}, unroll,
-                       signal, lane));
+                       signal, target));
   return signal;
 }
 

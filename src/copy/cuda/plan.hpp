@@ -86,18 +86,19 @@ class CudaPlan final : public DevicePlan {
 
   void prepare_boxes(const Tables& strided);
   /// Enqueues a part that is not empty and not staged. The signal that its last kernel raises, if
-  /// the lane is tracked and it is cheap.
-  Signal start(const Lane& lane, std::byte* to, const std::byte* from, ByteRange part) const;
+  /// the target is tracked and it is cheap.
+  Signal start(const LaunchTarget& target, std::byte* to, const std::byte* from,
+               ByteRange part) const;
   /// Kernel launches for [begin, end): ragged ends apart from the body.
-  Signal launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
-                std::int64_t end) const;
-  Signal launch_words(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
-                      std::int64_t end, int word_log2) const;
+  Signal launch(const LaunchTarget& target, std::byte* to, const std::byte* from,
+                std::int64_t begin, std::int64_t end) const;
+  Signal launch_words(const LaunchTarget& target, std::byte* to, const std::byte* from,
+                      std::int64_t begin, std::int64_t end, int word_log2) const;
   /// Makes the tables of a list whose bytes are not aligned to wider words, of the plan's
   /// direction. False where there are none.
   bool make_shifted() const;
-  Signal launch_shifted(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
-                        std::int64_t end) const;
+  Signal launch_shifted(const LaunchTarget& target, std::byte* to, const std::byte* from,
+                        std::int64_t begin, std::int64_t end) const;
   /// Whether the lines that a run writes in part shall be fetched before.
   [[nodiscard]] bool prefetches(const std::byte* to) const noexcept;
   /// \{ Chunk by chunk through the queue's pinned buffers: the kernel of one chunk runs beside the

@@ -67,15 +67,15 @@ CudaPut::CudaPut(const BlockSource& blocks, int device, const PutCopies& copies,
     combined_.push_back({std::move(batch), static_cast<std::size_t>(combined.copy.to_slot),
                          static_cast<std::size_t>(combined.copy.from_slot), combined.how});
   }
-  const Lane lane = loading_lane(device);
+  const LaunchTarget target = loading_target(device);
   const DeviceScope scope(device);
   const std::vector<std::byte*> none(copies.arrays.size());
   PutLaunch loaded = launch_of(kPut, 0);
   loaded.arrays = {none.data(), none.size()};
   loaded.buffers = {buffers_.data(), buffers_.size()};
-  check(launch_put(loaded, lane));
+  check(launch_put(loaded, target));
   for (const Combined& combined : combined_)
-    check(launch_combine({.batch = &combined.batch->launch(), .how = combined.how}, lane));
+    check(launch_combine({.batch = &combined.batch->launch(), .how = combined.how}, target));
 }
 
 PutLaunch CudaPut::launch_of(unsigned steps, std::uint64_t ticket) const noexcept {
@@ -98,12 +98,12 @@ PutLaunch CudaPut::launch_of(unsigned steps, std::uint64_t ticket) const noexcep
 void CudaPut::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
                       std::uint64_t ticket, unsigned steps) const {
   const DeviceScope scope(device_);
-  const Lane lane = static_cast<CudaStream&>(stream).lane();
+  const LaunchTarget target = static_cast<CudaStream&>(stream).target();
   const auto start = [&](unsigned some, std::uint64_t told) {
     PutLaunch launch = launch_of(some, told);
     launch.arrays = {arrays.data(), arrays.size()};
     launch.buffers = {buffers_.data(), buffers_.size()};
-    check(launch_put(launch, lane));
+    check(launch_put(launch, target));
   };
   const auto there = [&](std::size_t slot, std::uint64_t parity) {
     return slot < arrays.size() ? arrays[slot] : buffers_[slot - arrays.size()][parity];
@@ -112,12 +112,12 @@ void CudaPut::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays, 
     std::vector<const std::byte*> bases;
     for (std::size_t slot = 0; slot < arrays.size() + buffers_.size(); ++slot)
       bases.push_back(there(slot, round % 2));
-    engine.enqueue(lane.stream, bases);
+    engine.enqueue(target.stream, bases);
   };
   const PutLaunch whole = launch_of(steps, ticket);
   if (whole.puts && !engine_out_.is_empty()) copy_by(engine_out_);
   const bool engines_take = whole.takes && !engine_in_.is_empty();
-  const bool in_one = !whole.waits || ((steps & kApart) == 0 && put_is_small(whole, lane));
+  const bool in_one = !whole.waits || ((steps & kApart) == 0 && put_is_small(whole, target));
   if (combined_.empty() && !engines_take && in_one) return start(steps, ticket);
   // Once engines have put, and will take, one block does all that there is between.
   const bool only_flags = engines_take && whole.puts && whole.waits && whole.put->tile_count == 0 &&
@@ -136,7 +136,7 @@ void CudaPut::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays, 
                           there(combined.to, 0),
                           {there(combined.from, 0), there(combined.from, 1)},
                           state_.counts},
-                         lane));
+                         target));
   }
   // Without a ticket there is nobody to tell.
   if (ticket != 0 || whole.take->tile_count != 0) start(kTake, ticket);

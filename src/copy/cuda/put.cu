@@ -46,7 +46,7 @@ __device__ __forceinline__ void move_tiles(const PutTables& tables, std::uint32_
   std::uint32_t number = warp;
   if (tickets != nullptr) number = __shfl_sync(~0U, draw(), 0);
   while (number < tables.tile_count) {
-    // It comes while the tile is moved.
+    // The next ticket arrives while the tile is moved.
     std::uint32_t next = number + warps;
     if (tickets != nullptr) next = draw();
     const strake_batch_tile tile = tables.tiles[number];
@@ -159,13 +159,14 @@ PutTables tables_of(const BatchLaunch& launch) {
 }
 
 /// Few enough that 16 kernels that wait in streams of their own leave room for others.
-int blocks_that_wait(const Lane& lane) { return (lane.multiprocessors + 3) / 4; }
+int blocks_that_wait(const LaunchTarget& target) { return (target.multiprocessors + 3) / 4; }
 
 int put_warps_of(const PutLaunch& launch) {
   if (launch.peers == 0) return 0;
   if (launch.own->tile_count == 0) return kWarps;
-  // As many of a block's warps as of its words. 256^3, radius 3 and 8 quantities: two H200s put a
-  // quarter, and take 129 us with two warps, 136 with four; four put half, and take 213 and 194.
+  // The share of a block's warps that put equals the share of the words that are put. 256^3 cells,
+  // radius 3, 8 fields: two H200s put a quarter, and take 129 us with two warps, 136 with four;
+  // four put half, and take 213 and 194.
   const auto words = [](const BatchLaunch& tables) {
     return static_cast<double>(tables.tile_count) * (1 << tables.tile_log2);
   };
@@ -195,7 +196,7 @@ bool needs_any(const PutLaunch& launch) {
 }
 
 template <int Slots>
-cudaError_t start_put(const PutLaunch& launch, const Lane& lane) {
+cudaError_t start_put(const PutLaunch& launch, const LaunchTarget& target) {
   PutArguments<Slots> arguments;
   arguments.put = tables_of(*launch.put);
   arguments.own = tables_of(*launch.own);
@@ -218,8 +219,8 @@ cudaError_t start_put(const PutLaunch& launch, const Lane& lane) {
   }
   const bool any = needs_any(launch);
   const std::int64_t most =
-      launch.waits ? blocks_that_wait(lane)
-                   : std::int64_t{lane.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
+      launch.waits ? blocks_that_wait(target)
+                   : std::int64_t{target.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
   const auto blocks = static_cast<unsigned>(std::min(blocks_for_once(launch), most));
   const std::int64_t own_warps = std::int64_t{blocks} * (kWarps - arguments.put_warps);
   arguments.shares_own = arguments.put_warps != 0 && launch.own->tile_count > own_warps;
@@ -227,20 +228,20 @@ cudaError_t start_put(const PutLaunch& launch, const Lane& lane) {
   if constexpr (Slots == kFewPutSlots) {
     if (!any) kernel = put_kernel<3, false, Slots>;
   }
-  return start_kernel(kernel, blocks, lane, arguments);
+  return start_kernel(kernel, blocks, target, arguments);
 }
 
 }  // namespace
 
-bool put_is_small(const PutLaunch& launch, const Lane& lane) noexcept {
+bool put_is_small(const PutLaunch& launch, const LaunchTarget& target) noexcept {
   constexpr std::int64_t kTilesPerWarp = 4;
-  return blocks_for_once(launch) <= kTilesPerWarp * blocks_that_wait(lane);
+  return blocks_for_once(launch) <= kTilesPerWarp * blocks_that_wait(target);
 }
 
-cudaError_t launch_put(const PutLaunch& launch, const Lane& lane) {
+cudaError_t launch_put(const PutLaunch& launch, const LaunchTarget& target) {
   if (launch.arrays.size + launch.buffers.size <= kFewPutSlots)
-    return start_put<kFewPutSlots>(launch, lane);
-  return start_put<kPutSlots>(launch, lane);
+    return start_put<kFewPutSlots>(launch, target);
+  return start_put<kPutSlots>(launch, target);
 }
 
 }  // namespace strake::cuda

@@ -51,7 +51,7 @@ bool driver_has_batches() {
 
 bool copy_together(std::span<const EnginePart> parts, std::span<const std::byte* const> bases,
                    cudaStream_t stream) {
-  // They are not taken by a default stream.
+  // A default stream takes no batched copies.
   if (!driver_has_batches() || is_default_stream(stream)) return false;
   using Batch = std::vector<cudaMemcpy3DBatchOp>;
   Batch& batch = PerThread<Batch>::get();

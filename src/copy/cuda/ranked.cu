@@ -34,19 +34,19 @@ __global__ void __launch_bounds__(kThreads) ranked_kernel(const __grid_constant_
 
 template <int Log2, Task Way>
 cudaError_t start_ranked(const RankedArguments& a, bool wide, const Signal& signal,
-                         const Lane& lane) {
+                         const LaunchTarget& target) {
   // 16 bytes a thread hide the loads' latency; twice as many are no faster (H200).
   constexpr int kPerThread = Log2 >= 3 ? 2 : 4;
   const std::uint32_t words = a.end - a.first;
   return wide ? start_kernel(ranked_kernel<Log2, Way, kPerThread>, blocks_for(words, kPerThread),
-                             lane, a, signal)
-              : start_kernel(ranked_kernel<Log2, Way, 1>, blocks_for(words, 1), lane, a, signal);
+                             target, a, signal)
+              : start_kernel(ranked_kernel<Log2, Way, 1>, blocks_for(words, 1), target, a, signal);
 }
 
 }  // namespace
 
 cudaError_t launch_ranked(const RankedLaunch& launch, Unroll unroll, const Signal& signal,
-                          const Lane& lane) {
+                          const LaunchTarget& target) {
   const RankedArguments arguments{launch.list,
                                   launch.dense,
                                   launch.strided,
@@ -56,8 +56,8 @@ cudaError_t launch_ranked(const RankedLaunch& launch, Unroll unroll, const Signa
   const bool wide = unroll.words_per_thread > 1;
   return with_word(launch.word_log2, [&]<int Log2>() {
     return launch.task == Task::Pack
-               ? start_ranked<Log2, Task::Pack>(arguments, wide, signal, lane)
-               : start_ranked<Log2, Task::Unpack>(arguments, wide, signal, lane);
+               ? start_ranked<Log2, Task::Pack>(arguments, wide, signal, target)
+               : start_ranked<Log2, Task::Unpack>(arguments, wide, signal, target);
   });
 }
 

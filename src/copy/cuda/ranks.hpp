@@ -26,8 +26,8 @@ struct RankedView {
 /// Log2 of the words that blocks at any alignment are shifted to.
 inline constexpr int kShiftedWordLog2 = 3;
 
-/// \{ Such a block, to be packed: its byte p of the packed run lies at delta + p. Ranks count
-/// packed words, and their bits stand for any byte of a word.
+/// \{ A block at any alignment, to be packed: its byte p of the packed run lies at delta + p. Ranks
+/// count packed words; the bit of a word is set if a block begins at any of its bytes.
 struct alignas(8) GatherBlock {
   std::int32_t delta = 0;
   std::uint32_t position = 0;
@@ -38,8 +38,8 @@ struct GatherView {
 };
 /// \}
 
-/// \{ Such a block, to be unpacked. Ranks count, for each block, as many words as it could touch at
-/// the worst alignment.
+/// \{ A block at any alignment, to be unpacked. Ranks count, for each block, as many words as it
+/// could touch at the worst alignment.
 struct alignas(16) ScatterBlock {
   std::int32_t offset = 0;  ///< bytes from the root's
   std::uint32_t position = 0;
@@ -64,7 +64,7 @@ class RankedTable {
   int word_log2 = 0;
 };
 
-/// Of blocks of at least one word each.
+/// The tables to pack a list of blocks of at least one word each.
 class GatherTable {
  public:
   /// Nothing where a distance or the size does not fit 32 bits.

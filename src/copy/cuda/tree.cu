@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 cudaError_t launch_tree(const TreeLaunch& launch, Unroll unroll, const Signal& signal,
-                        const Lane& lane) {
+                        const LaunchTarget& target) {
   const TreeArguments arguments{launch.to,
                                 launch.from,
                                 launch.to_base,
@@ -43,8 +43,9 @@ cudaError_t launch_tree(const TreeLaunch& launch, Unroll unroll, const Signal& s
   const std::int64_t words = arguments.end - arguments.first;
   return with_word(launch.word_log2, [&]<int Log2>() {
     return unroll.words_per_thread > 1
-               ? start_kernel(tree_kernel<Log2, 2>, blocks_for(words, 2), lane, arguments, signal)
-               : start_kernel(tree_kernel<Log2, 1>, blocks_for(words, 1), lane, arguments, signal);
+               ? start_kernel(tree_kernel<Log2, 2>, blocks_for(words, 2), target, arguments, signal)
+               : start_kernel(tree_kernel<Log2, 1>, blocks_for(words, 1), target, arguments,
+                              signal);
   });
 }
 

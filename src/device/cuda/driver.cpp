@@ -108,7 +108,7 @@ CUcontext primary_context(int device) {
 unsigned long long context_id(int device) {
   unsigned long long id = 0;
   const auto get = driver()->ctx_get_id;
-  // Of a context that was destroyed the driver tells none.
+  // The driver has no id for a context that was destroyed.
   if (get == nullptr || get(primary_context(device), &id) != CUDA_SUCCESS) return 0;
   return id;
 }

@@ -67,7 +67,7 @@ struct Driver {
 /// The primary context of a device, retained at first use. Later calls ~1 ns. \throws CudaError
 [[nodiscard]] CUcontext primary_context(int device);
 
-/// Of a device's primary context. Another one once the device was reset. 0: not known.
+/// The id of a device's primary context, which a reset of the device changes. 0: not known.
 /// \throws CudaError
 [[nodiscard]] unsigned long long context_id(int device);
 

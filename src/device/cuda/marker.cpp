@@ -6,7 +6,7 @@ namespace strake::cuda {
 
 namespace {
 
-// Of marks that nobody has asked for; before there are more, the oldest is asked for.
+// Marks not known to be reached; before there are more, mark() asks for the oldest.
 constexpr std::size_t kMany = 64;
 
 }  // namespace

@@ -11,9 +11,9 @@
 
 namespace strake::cuda {
 
-/// Its events are recorded in a blocking stream that holds nothing else: so they wait for what the
-/// default stream holds, and for no other stream. (An event in the default stream itself would wait
-/// for all blocking ones, of the application's NCCL too.)
+/// A marker records its events in a blocking stream that holds nothing else, so they wait for the
+/// default stream's work, and for no other stream. (An event in the default stream itself would
+/// wait for all blocking streams, those of the application's NCCL too.)
 class CudaMarker final : public Marker {
  public:
   explicit CudaMarker(int device);
@@ -25,17 +25,17 @@ class CudaMarker final : public Marker {
   bool reached(std::uint64_t mark) override;
 
  private:
-  /// Of a mark that is not known to be reached: whether it is.
+  /// Whether `mark`, which was not known to be reached, is reached.
   [[nodiscard]] bool ask(std::uint64_t mark) const;
-  /// It is, and all before it.
+  /// Notes that `mark` and all marks before it are reached.
   void reach(std::uint64_t mark);
   [[nodiscard]] std::uint64_t last() const noexcept { return reached_ + waiting_.size(); }
   void destroy() noexcept;
 
   int device_;
   cudaStream_t stream_ = nullptr;
-  std::uint64_t reached_ = 0;        ///< no later one is known to be
-  std::deque<cudaEvent_t> waiting_;  ///< of the marks after that
+  std::uint64_t reached_ = 0;        ///< the last mark known to be reached
+  std::deque<cudaEvent_t> waiting_;  ///< events of the marks after reached_
   std::vector<cudaEvent_t> free_;
 };
 

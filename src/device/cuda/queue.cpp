@@ -52,7 +52,7 @@ CudaQueue::CudaQueue(const DeviceBackendOptions& options, int device, QueueOrder
   if (order == QueueOrder::AfterDefault) {
     check(cudaStreamCreate(&stream_));
   } else {
-    // What other ranks wait for goes before kernels that fill the device.
+    // This queue's work, which other ranks wait for, goes before kernels that fill the device.
     int lowest = 0;
     int highest = 0;
     check(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -97,7 +97,7 @@ void CudaQueue::wait_for(const Queue& other, Ticket ticket) {
 
 bool CudaQueue::reached(Ticket ticket) const noexcept {
   if (ticket.progress != nullptr && *ticket.progress < ticket.value) return false;
-  // What was written before the count is read after it.
+  // Orders the caller's reads of the bytes after this read of the count.
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }

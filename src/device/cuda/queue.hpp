@@ -29,13 +29,13 @@ class CudaQueue final : public Queue {
   [[nodiscard]] int device() const noexcept override { return device_; }
 
   /// For work that the next ticket is for.
-  [[nodiscard]] Lane lane() noexcept {
-    Lane lane;
-    lane.stream = stream_;
-    lane.early = early_;
-    lane.multiprocessors = multiprocessors_;
-    lane.queue = this;
-    return lane;
+  [[nodiscard]] LaunchTarget target() noexcept {
+    LaunchTarget target;
+    target.stream = stream_;
+    target.early = early_;
+    target.multiprocessors = multiprocessors_;
+    target.queue = this;
+    return target;
   }
 
   /// The signal of the next ticket, for a kernel of `blocks` blocks to raise itself: empty where a

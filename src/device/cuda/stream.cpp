@@ -117,15 +117,15 @@ void CudaStream::synchronize() const {
   check(cudaStreamSynchronize(stream_));
 }
 
-Lane CudaStream::lane() const {
+LaunchTarget CudaStream::target() const {
   if (is_legacy(stream_)) (void)capturing();
   // In a user's stream no kernel is set up early: the user's kernels around it need not expect
   // that, and in a graph it would be an edge of a kind that many programs can't read.
-  Lane lane;
-  lane.stream = stream_;
-  lane.early = early_ && !capturing();
-  lane.multiprocessors = multiprocessors_;
-  return lane;
+  LaunchTarget target;
+  target.stream = stream_;
+  target.early = early_ && !capturing();
+  target.multiprocessors = multiprocessors_;
+  return target;
 }
 
 bool is_default_stream(cudaStream_t stream) noexcept {

@@ -55,7 +55,7 @@ class CudaStream final : public DeviceStream {
   void synchronize() const override;
 
   /// For kernels. \throws Unsupported  as capturing()
-  [[nodiscard]] Lane lane() const;
+  [[nodiscard]] LaunchTarget target() const;
 
  private:
   /// The capture that it is part of; 0: none. \throws Unsupported  as capturing()
@@ -69,7 +69,7 @@ class CudaStream final : public DeviceStream {
   bool early_;
 };
 
-/// Whether it is a name for the default stream, of either kind, of the current device.
+/// Whether `stream` names a default stream, legacy or per-thread, of the current device.
 [[nodiscard]] bool is_default_stream(cudaStream_t stream) noexcept;
 /// The device of a stream, as the driver knows it.
 /// \throws InvalidArgument  the stream is not of the primary context of its device

@@ -58,10 +58,10 @@ struct Choice {
   Transport transport = Transport::Library;
   Reason reason = Reason::None;
   /// The message goes by memory that the receiver shares instead, where it can. A built-in rule
-  /// says so, unless this machine's profile has times that say otherwise.
+  /// says so, unless this machine's profile or this job's trials say otherwise.
   bool shares = true;
-  /// It is offered where it lies, if its receiver can copy it from there: by a built-in rule,
-  /// unless this job's trials say otherwise.
+  /// The receiver is offered the message where it lies, if it can copy it from there. A built-in
+  /// rule says so, unless this job's trials say otherwise.
   bool offers = true;
 };
 
@@ -97,7 +97,8 @@ struct HostRule {
 /// none or lacks a part. 100 to 240 ns (the first call looks for the profile, ~1 ms), in jobs of
 /// several nodes 100 ns more in host memory. Never fails.
 [[nodiscard]] Choice choose(const Message& message) noexcept;
-/// The same for some elements of a datatype at `place`: ~5 ns for what was asked before.
+/// The transport for a message of some elements of a datatype at `place`. `elements` keeps
+/// choices: ~5 ns for what was asked before.
 [[nodiscard]] Choice choose(mpi::Elements& elements, Direction direction, Place place,
                             bool nonblocking) noexcept;
 

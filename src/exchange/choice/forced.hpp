@@ -1,4 +1,4 @@
-/// \file  What STRAKE_METHOD forces: one row for each value.
+/// \file  The choices that STRAKE_METHOD forces: one row for each value.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// These functions choose for host memory. They need no MPI: tools explain by them.
+// The choice of a transport for host memory. Nothing here calls MPI, so that tools can use it.
 #include "exchange/choice/choice.hpp"
 #include "machine/model.hpp"
 #include "machine/pitch.hpp"
@@ -17,17 +17,17 @@ constexpr std::int64_t kPackMinBytes = 512;
 // sparse that lines set the time of both (4 MiB of 8 bytes every 32: 0.83 x, every 64: 0.73 x, but
 // every 24: 1.1 x).
 constexpr std::int64_t kPackMaxFar = 256 << 10;
-// Of far blocks at multiples of 2 KiB a cache holds a few hundred (8-byte columns of rows of 4 and
+// A cache holds a few hundred far blocks at multiples of 2 KiB (8-byte columns of rows of 4 and
 // 8 KiB, 1024 to 12,288 blocks: 0.4 to 0.6 x).
 constexpr std::int64_t kPackMaxAligned = 512;
-// Sparse ones of 4 to 64 bytes took an Intel Xeon 1.1 to 1.7 times as long packed from 256 KiB on,
-// 0.6 to 0.8 at 64 KiB; those of 2 and 3 bytes 0.7 to 0.9 at any size.
+// Sparse blocks of 4 to 64 bytes took an Intel Xeon 1.1 to 1.7 times as long packed from 256 KiB
+// on, 0.6 to 0.8 at 64 KiB; sparse blocks of 2 and 3 bytes 0.7 to 0.9 at any size.
 constexpr std::int64_t kPackMaxSparse = 256 << 10;
 constexpr std::int64_t kLeastSparse = 4;
 constexpr std::int64_t kPackMaxBytes = 1 << 20;
 constexpr std::int64_t kSlowBlock = 16;
 
-/// Why it is faster, or null.
+/// Why the pipeline of the MPI library is faster than packing; null: it is not.
 const char* pipeline_is_faster(const Message& message) noexcept {
   const std::int64_t mean_block = message.mean_block();
   // Halos of many messages at once leave less to gain: 0.8 x with faces of 24-byte blocks, 1.0

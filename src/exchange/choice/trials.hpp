@@ -30,13 +30,14 @@ using machine::Transport;
 /// time. Times are in nanoseconds, by any clock.
 class Trials {
  public:
-  /// What is tried: messages alike share one trial, whatever their datatypes' handles are.
+  /// A kind of message. All messages of a kind share one trial, whatever their datatypes' handles
+  /// are.
   struct Subject {
     Hash128 layout;
     std::int64_t bytes = 0;
     Direction direction = Direction::Send;
     bool nonblocking = false;
-    bool offerable = false;  ///< it lies where its receiver may copy it from, and is worth an offer
+    bool offerable = false;  ///< the receiver could copy it in place, and an offer may pay
     friend bool operator==(const Subject&, const Subject&) = default;
   };
   /// \{ Exchanges of each way that are not timed: at least kWarmUp, and until they have taken

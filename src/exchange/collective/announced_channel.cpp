@@ -24,7 +24,7 @@ std::int32_t next_single_tag() noexcept {
 }
 
 void AnnouncedChannel::go_by_mpi(std::int32_t tag) {
-  const mpi::Peer peer{rank_, tag, mpi::own_world()};
+  const mpi::Envelope peer{rank_, tag, mpi::own_world()};
   sends() ? by_mpi_.emplace(peer, mpi::real_mpi().MPI_Isend) : by_mpi_.emplace(peer);
   by_mpi_->post(parcel_);
 }

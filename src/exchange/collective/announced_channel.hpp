@@ -1,5 +1,5 @@
-/// \file  What channels have in common whose messages something else tells of, a cell or a bundle:
-/// bytes that lie beside the announcement, and a message of MPI's with a tag of its own.
+/// \file  The base of channels whose messages a cell or a bundle announces. Bytes lie beside the
+/// announcement, or MPI carries them in a message with a tag of its own.
 #pragma once
 
 #include <cstddef>

@@ -15,12 +15,13 @@ namespace strake::exchange {
 class BundleChoice {
  public:
   explicit BundleChoice(const Members& members) : members_(members) {}
-  /// This rank's next block to that rank. [bytes]
+  /// Adds this rank's next block to `rank`. [bytes]
   void add(int rank, std::int64_t bytes);
-  /// Of all ranks that make the call, once all blocks were added: the receivers learn of it.
-  /// \param number  of the call \throws MpiError
+  /// Tells the receivers which blocks go in bundles, and hears it from the senders. All ranks that
+  /// make the call take part, each once it has added its blocks.
+  /// \param number  of the call: the tag of these messages \throws MpiError
   void tell(std::int32_t number);
-  /// Whether a bundle has the block of that edge. Of a receive: once the senders have told.
+  /// Whether the block of `edge` goes in a bundle. For a receive this is known after tell().
   [[nodiscard]] bool bundled(Direction direction, int rank, std::uint32_t edge) const noexcept;
 
  private:

@@ -23,7 +23,7 @@ using shared::Cell;
 /// nonblocking call may be in an MPI_Barrier of the library's, and asks for them later.
 struct Copies {
   struct One {
-    One(const mpi::Peer& peer, const void* data, std::int64_t size)
+    One(const mpi::Envelope& peer, const void* data, std::int64_t size)
         : bytes(static_cast<std::size_t>(size + mpi::kWireRoom)),
           channel(peer, mpi::real_mpi().MPI_Isend) {
       if (size > 0) std::memcpy(bytes.data(), data, static_cast<std::size_t>(size));
@@ -46,7 +46,7 @@ struct Copies {
   }
   void send(std::int32_t rank, std::int32_t tag, const void* data, std::int64_t bytes) {
     drop_arrived();
-    sent.emplace_back(mpi::Peer{rank, tag, mpi::own_world()}, data, bytes);
+    sent.emplace_back(mpi::Envelope{rank, tag, mpi::own_world()}, data, bytes);
   }
 };
 Copies& copies() { return ProcessState::part<Copies>(); }

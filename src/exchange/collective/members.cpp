@@ -60,11 +60,12 @@ void Members::meet_neighbours(MPI_Comm comm) {
   if (number != 0) relaying_.emplace(number, *std::move(plan));
 }
 
-Trial& Members::begin_trial(std::uint32_t kind, Way first, bool neighbours) {
+Trial& Members::begin_trial(std::uint32_t kind, CollectiveWay first, bool neighbours) {
   const mpi::Wishes& wishes = mpi::common_wishes();
   const bool relayed = neighbours && relaying_;
-  const Way forced = relayed && wishes.relayed ? Way::Relayed : Way::Pairs;
-  const Way way = wishes.forced ? forced : first;
+  const CollectiveWay forced =
+      relayed && wishes.relayed ? CollectiveWay::Relayed : CollectiveWay::Pairs;
+  const CollectiveWay way = wishes.forced ? forced : first;
   return trials_.try_emplace(kind, way, !wishes.forced && !wishes.untried, relayed).first->second;
 }
 

@@ -34,11 +34,11 @@ class Members final : public mpi::Companion {
   Members(MPI_Comm comm, const mpi::Communicator& communicator);
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(world_.size()); }
-  /// This rank in it.
+  /// This rank in the communicator.
   [[nodiscard]] int rank() const noexcept { return rank_; }
-  /// Its number.
+  /// The number by which all ranks of the communicator know it (mpi/own_world.hpp).
   [[nodiscard]] std::int32_t number() const noexcept { return number_; }
-  /// The rank in MPI_COMM_WORLD, and in mpi::own_world().
+  /// The number of `rank` in MPI_COMM_WORLD, and in mpi::own_world().
   [[nodiscard]] std::int32_t world_rank(int rank) const noexcept {
     return world_[static_cast<std::size_t>(rank)];
   }
@@ -89,7 +89,7 @@ class Members final : public mpi::Companion {
 
   /// Which way calls of that kind take; `first`: while nothing was measured. `neighbours`: they are
   /// calls of neighbours, which may go by relays.
-  [[nodiscard]] Trial& trial(std::uint32_t kind, Way first, bool neighbours) {
+  [[nodiscard]] Trial& trial(std::uint32_t kind, CollectiveWay first, bool neighbours) {
     const auto known = trials_.find(kind);
     return known != trials_.end() ? known->second : begin_trial(kind, first, neighbours);
   }
@@ -103,7 +103,7 @@ class Members final : public mpi::Companion {
   std::vector<bool> near_;
   std::uint32_t calls_ = 0;
   bool all_connected_ = false;
-  Trial& begin_trial(std::uint32_t kind, Way first, bool neighbours);
+  Trial& begin_trial(std::uint32_t kind, CollectiveWay first, bool neighbours);
   static int count(const std::map<int, int>& edges, int rank) noexcept {
     const auto found = edges.find(rank);
     return found != edges.end() ? found->second : 0;

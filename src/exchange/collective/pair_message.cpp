@@ -90,7 +90,7 @@ void PairMessage::make_transfer() {
     by_cell_->set_bytes(bytes_);
     if (direction_ == Direction::Send) transfer_->share_each(shared::Destination::by_cell(rank_));
   } else {
-    const mpi::Peer peer{rank_, tag_, mpi::own_world()};
+    const mpi::Envelope peer{rank_, tag_, mpi::own_world()};
     direction_ == Direction::Send ? by_mpi_.emplace(peer, mpi::real_mpi().MPI_Isend)
                                   : by_mpi_.emplace(peer);
   }

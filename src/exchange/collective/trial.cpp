@@ -22,7 +22,7 @@ std::int64_t median(std::vector<std::int64_t> times) {
 
 }  // namespace
 
-void Trial::add(std::uint64_t shape, Way way, std::int64_t ns) noexcept {
+void Trial::add(std::uint64_t shape, CollectiveWay way, std::int64_t ns) noexcept {
   try {
     times_[shape][static_cast<std::size_t>(way)].push_back(ns);
   } catch (const std::bad_alloc&) {  // one time less
@@ -53,7 +53,7 @@ void Trial::decide(MPI_Comm comm) {
   for (std::size_t way = 1; way < ways_; ++way)
     if (all[way] < all[fastest]) fastest = way;
   if (all[fastest] > 0) {
-    way_ = static_cast<Way>(fastest);
+    way_ = static_cast<CollectiveWay>(fastest);
     double more = 0;  // what a trial adds, in calls of the fastest way
     for (std::size_t way = 0; way < ways_; ++way)
       more += 2 * kBlock * (static_cast<double>(all[way]) / static_cast<double>(all[fastest]) - 1);
@@ -71,16 +71,17 @@ void Trial::decide(MPI_Comm comm) {
   calls_ = 0;
 }
 
-Way Trial::next() noexcept {
+CollectiveWay Trial::next() noexcept {
   if (!trying_) {
     count();
     return way_;
   }
   const unsigned call = calls_++;
-  if (call < kWarm) return ways_ > 2 && call >= kWarm / 2 ? Way::Relayed : Way::Pairs;
+  if (call < kWarm)
+    return ways_ > 2 && call >= kWarm / 2 ? CollectiveWay::Relayed : CollectiveWay::Pairs;
   // Forth, and back again: what changes meanwhile adds to all ways alike.
   const unsigned block = (call - kWarm) / kBlock;
-  return static_cast<Way>(block < ways_ ? block : 2 * ways_ - 1 - block);
+  return static_cast<CollectiveWay>(block < ways_ ? block : 2 * ways_ - 1 - block);
 }
 
 }  // namespace strake::exchange

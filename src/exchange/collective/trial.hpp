@@ -14,7 +14,7 @@
 
 namespace strake::exchange {
 
-enum class Way : std::uint8_t {
+enum class CollectiveWay : std::uint8_t {
   Library,
   Pairs,
   Relayed,  ///< pair by pair within nodes, one message between two nodes
@@ -26,12 +26,12 @@ class Trial {
  public:
   /// \param first   the way that is taken while nothing was measured
   /// \param relays  whether calls can be relayed
-  Trial(Way first, bool tries, bool relays = false) noexcept
+  Trial(CollectiveWay first, bool tries, bool relays = false) noexcept
       : way_(first), tries_(tries), trying_(tries), ways_(relays ? 3 : 2) {}
   /// Whether the next call, blocking or not, is left to the MPI library, as was decided. Counts a
   /// blocking one. ~2 ns.
   [[nodiscard]] bool leaves(bool blocking) noexcept {
-    if (way_ != Way::Library || (blocking && trying_)) return false;
+    if (way_ != CollectiveWay::Library || (blocking && trying_)) return false;
     if (blocking) count();
     return !(blocking && trying_);
   }
@@ -39,11 +39,11 @@ class Trial {
   [[nodiscard]] bool decides() const noexcept { return trying_ && calls_ >= length(); }
   /// A call took so long. Calls are compared with those of the same `shape`, a number that this
   /// rank alone gives them: a program's calls may be long and short in turn.
-  void add(std::uint64_t shape, Way way, std::int64_t ns) noexcept;
+  void add(std::uint64_t shape, CollectiveWay way, std::int64_t ns) noexcept;
   /// All ranks decide by all their times. Collective. \throws MpiError
   void decide(MPI_Comm comm);
   /// The way of the next blocking call.
-  [[nodiscard]] Way next() noexcept;
+  [[nodiscard]] CollectiveWay next() noexcept;
   /// Whether the call that next() was asked for last is to be timed: it is none that follows one of
   /// another way, as that has left its own bytes in the caches.
   [[nodiscard]] bool times() const noexcept {
@@ -71,7 +71,7 @@ class Trial {
     calls_ = kWarm;
   }
 
-  Way way_;
+  CollectiveWay way_;
   bool tries_;
   bool trying_;
   unsigned until_ = kUntold;

@@ -67,7 +67,7 @@ Transfer::~Transfer() {
     withdraw();  // it was never posted
     release_lease();
   }
-  // Of one that is done the device's runtime may be gone.
+  // The device's runtime may be gone by now: it is not called for a message that is done.
   if (state_ == State::Idle || packing_.by_cpu()) return;
   packing_.forget();
   try {
@@ -250,7 +250,7 @@ void Transfer::take(const Arrival& arrival) {
   const bool unpacks = direction() == Direction::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.
   if (arrival.delivery && unpacks && pull(*arrival.delivery)) {
-    // It is on its way.
+    // The device copies the message.
   } else if (arrival.delivery) {
     const shared::Taken taken(*arrival.delivery);
     if (unpacks) unpack_shared(*arrival.delivery, std::min(arrival.bytes, size_bytes()));
@@ -297,7 +297,8 @@ bool Transfer::end_of_patience(const shared::ShmEndpoint* endpoint) {
   return lease_->offer() != shared::Offer::Open || now >= *patient_until_;
 }
 
-/// Of an offer that is being taken: whether its receiver is dead, so that nobody reads any more.
+/// Whether a receiver that has claimed the offer is dead, so that nobody reads the bytes any more.
+/// True: the lease is released.
 bool Transfer::is_abandoned(shared::ShmEndpoint* endpoint) {
   constexpr unsigned kAtATime = 4096;  // a system call
   if (endpoint == nullptr || ++turns_ % kAtATime != 0) return false;

@@ -37,10 +37,10 @@ class Transfer {
   /// Takes the memory that the transport needs, and compiles the copy. Falls back to the next
   /// transport, once, when memory runs out. \throws OutOfMemory
   Transfer(Direction direction, Typed typed, Transport transport);
-  /// The same of one send by memory that its receiver shares: post() packs it once the channel has
+  /// One send by memory that its receiver shares. post() packs the message once the channel has
   /// the header message, while the receiver unpacks what is there. The channel's post() must not
-  /// wait for the receiver. One that was offered to the receiver is packed only if that takes it
-  /// too late; from a device's memory it is posted once the default stream's earlier work is done.
+  /// wait for the receiver. An offered message is packed only if the receiver claims it too late.
+  /// A message in a device's memory is posted once the default stream's earlier work is done.
   /// \throws std::bad_alloc
   Transfer(Typed typed, const shared::Lease& lease);
   /// The memory of a message that the channel still has is never used again: nobody will know when
@@ -55,7 +55,7 @@ class Transfer {
     shares_with_ = to;
     unshared_transport_ = transport_;
   }
-  /// Whether it goes by memory that its receiver shares.
+  /// Whether the message goes by memory that its receiver shares.
   [[nodiscard]] bool shares() const noexcept { return lease_.has_value(); }
   [[nodiscard]] mpi::Elements& elements() const noexcept { return packing_.elements(); }
   [[nodiscard]] bool on_device() const noexcept { return packing_.on_device(); }
@@ -96,11 +96,11 @@ class Transfer {
   [[nodiscard]] Direction direction() const noexcept { return packing_.direction(); }
   /// The transport in use, after a fall-back perhaps.
   [[nodiscard]] Transport transport() const noexcept { return transport_; }
-  /// Of the whole layout. [bytes]
+  /// Size of the whole layout. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return packing_.size_bytes(); }
   /// The room that the MPI library gets for a receive (shared::room_of_packed). [bytes]
   [[nodiscard]] std::int64_t room() const noexcept;
-  /// What the channel gets.
+  /// The memory that the channel carries: packed bytes, or a lease's header message.
   [[nodiscard]] Parcel parcel() const noexcept {
     if (lease_) return {lease_->header(), lease_->length(), MemoryKind::Host, true};
     return {packing_.buffer().data(), size_bytes(), packing_.buffer().place().kind, false};

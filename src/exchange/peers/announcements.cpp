@@ -60,7 +60,7 @@ void Directory::take_segment(const Announcement& made, int descriptor) {
   readers[rank_].store(1, std::memory_order_release);
 }
 
-/// Whose regions an announcement tells of; null: of no segment that is known.
+/// The peer that owns the announced regions; null: no such segment of it is mapped here.
 Directory::Peer* Directory::owner_of(const Announcement& made) {
   Peer& owner = peer(made.from.rank);
   const auto* const known = reinterpret_cast<const Identity*>(owner.segment.data());

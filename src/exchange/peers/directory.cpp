@@ -90,7 +90,7 @@ Directory::Sent Directory::send_self(std::int32_t rank) const noexcept {
   return send(rank, Announcement{identity(), job_}, std::array{own_.descriptor()});
 }
 
-/// Its memory may be gone: then nothing is sent.
+/// Announces a region to a rank. Nothing is sent if the region's memory is gone.
 Directory::Sent Directory::send_region(std::int32_t rank, const Region& region) const {
   if (!sharing::Arenas::has_descriptor(region)) return Sent::NoReceiver;
   Announcement made{identity(), job_, region.number, region.generation, region.bytes};
@@ -114,14 +114,14 @@ bool Directory::announce_self(std::int32_t rank) {
     log::debug("rank {} sends to rank {} by shared memory", rank_, rank);
     return true;
   }
-  // It may not have begun yet, may have a full queue, or may never take part: tried ever more
-  // rarely.
+  // The other rank may not have begun yet, may have a full queue, or may never take part: the
+  // announcement is tried ever more rarely.
   if (!ever_more_rarely(++other.attempts)) return false;
   const Sent sent = send_self(rank);
   if (sent == Sent::Yes) {
     other.link = Link::Asked;
   } else if (sent == Sent::NoReceiver && other.attempts >= kGivenUp && refuse(rank)) {
-    // It is on another node, or takes no part. Should it begin yet, it gets no answer.
+    // The other rank is on another node, or takes no part. If it begins later, it gets no answer.
     other.link = Link::No;
   }
   return false;
@@ -137,7 +137,7 @@ Directory::Announced Directory::announce(std::int32_t rank, const Region& region
   Peer& other = peer(rank);
   other.announced.resize(kRegions);
   Announcing& told = other.announced[static_cast<std::size_t>(region.number)];
-  // One that had no room for what it was told of, or that could not be opened then, is told again.
+  // A rank that had no room for the announcement, or could not open the region, is told again.
   constexpr std::uint32_t kAgain = 64;
   const bool again = told.messages >= kAgain && ever_more_rarely(told.messages);
   if (told.generation != region.generation || again) {
@@ -153,7 +153,7 @@ Directory::Announced Directory::announce(std::int32_t rank, const Region& region
     }
     told = {region.generation, again ? told.messages : 0, 0};
   }
-  // It may be that it can't map it: asked ever more rarely.
+  // The rank may be unable to map the region: it is made to look ever more rarely.
   return ever_more_rarely(++told.messages) ? Announced::Look : Announced::Yes;
 }
 
@@ -179,7 +179,7 @@ void Directory::announce_freed(const std::function<bool(std::int32_t)>& in_use) 
   for (std::int32_t rank = 0; rank < ranks(); ++rank) {
     Peer& other = peer(rank);
     for (const auto& [number, generation] : freed) {
-      // It has it open, or will, once it looks for announcements.
+      // The rank has the allocation open, or will have, once it looks for announcements.
       if (!other.announced.empty() &&
           other.announced[static_cast<std::size_t>(number)].generation == generation)
         other.freed.push_back({number, generation});
@@ -189,7 +189,7 @@ void Directory::announce_freed(const std::function<bool(std::int32_t)>& in_use) 
     for (const auto& [number, generation] : other.freed)
       made.freed[static_cast<std::size_t>(number - kFirstDeviceRegion)] = generation;
     freed_untold_ = true;
-    if (!ever_more_rarely(++other.tries)) continue;  // it has no room for another datagram
+    if (!ever_more_rarely(++other.tries)) continue;  // the rank's queue may still be full
     other.owes_look = true;
     if (send(rank, made, std::array{own_.descriptor()}) == Sent::Full) continue;
     other.freed.clear();

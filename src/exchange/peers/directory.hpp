@@ -58,8 +58,8 @@ class Directory {
   void locate(std::int32_t rank, std::uint64_t directory, std::uint64_t job);
 
   /// \{ Connections. Two ranks are connected once each has mapped the first segment of the other.
-  /// Whether that rank has mapped this one's. Announces this rank at the first call, and at some of
-  /// the later ones. ~1 ns once it is known.
+  /// Whether `rank` has mapped this rank's. Announces this rank at the first call, and at some of
+  /// the later ones. ~1 ns once the answer is known.
   [[nodiscard]] bool reaches(std::int32_t rank) {
     const Link known = peer(rank).link;
     return known == Link::Yes || (known != Link::No && announce_self(rank));
@@ -75,25 +75,25 @@ class Directory {
       look(rank);
     }
   }
-  /// Whether that rank's first segment is mapped here.
+  /// Whether the first segment of `rank` is mapped here.
   [[nodiscard]] bool knows(std::int32_t rank) const noexcept {
     return peer(rank).segment.data() != nullptr;
   }
-  /// Whether this rank and that one have each other's first segment mapped. ~1 ns.
+  /// Whether this rank and `rank` have each other's first segment mapped. ~1 ns.
   [[nodiscard]] bool both_know(std::int32_t rank) const noexcept {
     return peer(rank).link == Link::Yes && knows(rank);
   }
-  /// Whether that rank has mapped this one's first segment.
+  /// Whether `rank` has mapped this rank's first segment.
   [[nodiscard]] bool is_read_by(std::int32_t rank) const noexcept {
     const auto* const readers = reinterpret_cast<const ReaderByte*>(own_.data() + parts_.readers);
     return readers[rank].load(std::memory_order_acquire) != 0;
   }
-  /// Whether that rank may share memory with this one: it is on this node, and takes part.
+  /// Whether `rank` may share memory with this rank: it is on this node, and takes part.
   [[nodiscard]] bool may_reach(std::int32_t rank) {
     return reaches(rank) || peer(rank).link == Link::Asked;
   }
-  /// Whether one that is not reached may be, once it has taken announcements; not if it was not
-  /// found several times.
+  /// Whether a rank that is not reached may be, once it has taken announcements. False after
+  /// several attempts that did not find it.
   [[nodiscard]] bool may_answer(std::int32_t rank) const noexcept {
     constexpr std::uint32_t kOften = 4;
     return peer(rank).link == Link::Asked ||
@@ -118,7 +118,7 @@ class Directory {
   /// \}
   /// Maps what was announced, and tells the owners. A system call.
   void take_announcements();
-  /// Whether that rank's process is known to be gone. Four system calls, until it is.
+  /// Whether the process of `rank` is known to be gone. Up to four system calls, until it is.
   [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept;
   /// Takes the socket away: no more will come. The log gets a line on device memory.
   void retire() noexcept;

@@ -66,9 +66,9 @@ class Group {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(members_.size()); }
   [[nodiscard]] const std::vector<Member>& members() const noexcept { return members_; }
-  /// Whether that rank is on this node, and may share memory with this one. Both say the same.
+  /// Whether `rank` is on this node, and may share memory with this rank. Both ranks say the same.
   [[nodiscard]] bool is_near(int rank) const noexcept;
-  /// Whether this rank and that one have mapped each other's first segment.
+  /// Whether this rank and `rank` have mapped each other's first segment.
   [[nodiscard]] bool is_connected(int rank) const noexcept;
   [[nodiscard]] std::int32_t world_rank(int rank) const noexcept {
     return members_[static_cast<std::size_t>(rank)].world_rank;

@@ -1,4 +1,4 @@
-/// \file  What a rank says to the peers of a planned exchange when it takes part no longer.
+/// \file  The words by which a rank tells its peers that it has left a planned exchange, and why.
 #pragma once
 
 #include <cstdint>

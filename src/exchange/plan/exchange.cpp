@@ -124,7 +124,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
 
 namespace {
 
-/// Those that have begun, of all threads.
+/// The exchanges of all threads that have begun, and not ended.
 class Running final : public exchange::Mover {
  public:
   Running() { exchange::g_in_flight.add(*this); }
@@ -137,15 +137,15 @@ class Running final : public exchange::Mover {
     const std::lock_guard lock(mutex_);
     if (std::erase(all_, one) != 0) exchange::g_in_flight.end();
   }
-  /// Advances those of this thread.
+  /// Advances the exchanges of this thread.
   void advance() noexcept override {
     std::size_t at = 0;
     while (Exchange::Impl* const one = next_of_this_thread(at)) one->advance_quietly();
   }
 
  private:
-  /// Returns the first from `at` on, and sets `at` to behind it; null: there is none. Those that a
-  /// step has ended are no more in the list.
+  /// Returns this thread's first exchange from `at` on, and sets `at` to behind it; null: there is
+  /// none. An exchange that a step has ended is no more in the list.
   Exchange::Impl* next_of_this_thread(std::size_t& at) noexcept {
     const std::lock_guard lock(mutex_);
     while (at < all_.size())
@@ -336,23 +336,13 @@ void Exchange::unwind() noexcept {
   if (impl_ != nullptr) impl_->unwind();
 }
 
-void Exchange::start(std::span<std::byte* const> arrays) {
+void Exchange::start(std::span<std::byte* const> arrays, const Streams& after) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, false, {}, {});
+  impl_->start(arrays, false, {}, StreamList(after).all());
 }
-void Exchange::start(std::span<std::byte* const> arrays, Stream& after) {
-  start(arrays, std::span(&after, 1));
-}
-void Exchange::start(std::span<std::byte* const> arrays, std::span<Stream> after) {
+void Exchange::enqueue(std::span<std::byte* const> arrays, const Streams& streams) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, false, {}, after);
-}
-void Exchange::enqueue(std::span<std::byte* const> arrays, Stream& stream) {
-  enqueue(arrays, std::span(&stream, 1));
-}
-void Exchange::enqueue(std::span<std::byte* const> arrays, std::span<Stream> streams) {
-  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->enqueue(arrays, streams);
+  impl_->enqueue(arrays, StreamList(streams).all());
 }
 void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
@@ -361,12 +351,8 @@ void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const
 bool Exchange::running() const noexcept { return impl_ != nullptr && impl_->running(); }
 bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || impl_->arrived(peer); }
 bool Exchange::test() { return impl_ == nullptr || impl_->test(); }
-void Exchange::wait() {
-  if (impl_ != nullptr) impl_->wait();
-}
-void Exchange::wait(Stream& before) { wait(std::span(&before, 1)); }
-void Exchange::wait(std::span<Stream> before) {
-  if (impl_ != nullptr) impl_->wait(before);
+void Exchange::wait(const Streams& before) {
+  if (impl_ != nullptr) impl_->wait(StreamList(before).all());
 }
 void Exchange::give_up() noexcept {
   if (impl_ != nullptr) impl_->fail();

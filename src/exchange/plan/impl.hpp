@@ -49,8 +49,8 @@ class STRAKE_LOCAL Exchange::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  /// What is sent is written by work in the streams of `after`, if there are any, else in the
-  /// devices' legacy default streams.
+  /// Begins a round. Arrays on devices are used after the earlier work in the streams of `after`,
+  /// or, if none of these is a device's, in the devices' legacy default streams.
   void start(Bases bases, bool reverse, std::span<const Combine> combine, std::span<Stream> after);
   bool test() { return test(What::All); }
   void wait();
@@ -58,7 +58,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void wait(std::span<Stream> before);
   void enqueue(Bases bases, std::span<Stream> streams);
   /// \}
-  /// So that no peer waits for this rank: it gives up what is under way.
+  /// Gives up what is under way, so that no peer waits for this rank.
   void fail() noexcept;
   /// An exception unwinds the stack: gives up what is under way, also in streams.
   void unwind() noexcept {
@@ -176,7 +176,7 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] bool is_idle_soon() const noexcept;
   void begin();
   void end() noexcept;
-  /// Whether any array is.
+  /// Whether any array is in a device's memory.
   [[nodiscard]] bool on_device() const noexcept {
     return std::ranges::any_of(places_.all, is_device);
   }

@@ -39,7 +39,7 @@ void put(Words& words, const Transfers& transfers, bool with_layouts) {
   }
 }
 
-/// What a peer says.
+/// A peer's places, and its transfers with this rank, as the peer tells them.
 struct Theirs {
   struct Transfer {
     int tag = 0;

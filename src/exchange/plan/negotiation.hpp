@@ -1,5 +1,5 @@
-/// \file  What the ranks of an exchange tell each other when it is planned, and what they find
-/// wrong with that, all of them alike.
+/// \file  The negotiation of an exchange: its ranks tell each other their transfers, and agree on
+/// the faults in them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-/// \file  What is wrong with a rank's part of an exchange by itself, whatever the other ranks give.
+/// \file  Faults of a rank's part of an exchange that show without the parts of other ranks.
 #pragma once
 
 #include <string>

@@ -1,12 +1,12 @@
-/// \file  What becomes of an exchange whose call has thrown.
+/// \file  The end of an exchange whose call has thrown after it had begun something.
 #pragma once
 
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
 
-/// Calls `move`. What it throws is thrown on; where that does not say that nothing was done, the
-/// exchange can't go on: `fail` is called first.
+/// Calls `move`, and lets its exceptions pass. InvalidArgument and Unsupported say that nothing was
+/// done. After any other exception the exchange can't go on: `fail` is called first.
 template <typename Move, typename Fail>
 void unless_done(const Move& move, const Fail& fail) {
   try {

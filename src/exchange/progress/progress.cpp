@@ -16,12 +16,12 @@ const void* this_thread() noexcept {
   return &here;
 }
 
-/// All steps that a flight can take.
-void step_of(Flight& flight) noexcept { flight.step(); }
+/// All steps that an operation can take.
+void step_of(OperationInFlight& operation) noexcept { operation.step(); }
 
 }  // namespace
 
-Progress::Room::Room(Progress& progress) : progress_(progress) {
+Progress::Reservation::Reservation(Progress& progress) : progress_(progress) {
   const std::lock_guard lock(progress.mutex_);
   static constexpr std::size_t kLeast = 64;  // all had at once, so that few in flight never grow it
   const std::size_t more = progress.rooms_ + 1;
@@ -33,46 +33,48 @@ Progress::Room::Room(Progress& progress) : progress_(progress) {
   progress.rooms_ = more;
 }
 
-Progress::Room::~Room() {
+Progress::Reservation::~Reservation() {
   const std::lock_guard lock(progress_.mutex_);
   --progress_.rooms_;
 }
 
-void Progress::add(const Room& /*room*/, std::shared_ptr<Flight> flight) noexcept {
+void Progress::add(const Reservation& /*reservation*/,
+                   std::shared_ptr<OperationInFlight> operation) noexcept {
   const std::lock_guard lock(mutex_);
-  flight->place_ = running_.size();
-  if (flight->leaving()) leaving_.push_back(flight.get());
-  running_.push_back(std::move(flight));
+  operation->place_ = running_.size();
+  if (operation->leaving()) leaving_.push_back(operation.get());
+  running_.push_back(std::move(operation));
   count_.fetch_add(1, std::memory_order_release);
 }
 
-bool Progress::claim(Flight& flight) noexcept {
+bool Progress::claim(OperationInFlight& operation) noexcept {
   for (Backoff backoff;; backoff.pause()) {
     const std::lock_guard lock(mutex_);
-    if (flight.claimed_by_ == this_thread()) return false;
-    if (flight.claimed_by_ != nullptr) continue;
-    flight.claimed_by_ = this_thread();
+    if (operation.claimed_by_ == this_thread()) return false;
+    if (operation.claimed_by_ != nullptr) continue;
+    operation.claimed_by_ = this_thread();
     return true;
   }
 }
 
-void Progress::release(Flight& flight) noexcept {
+void Progress::release(OperationInFlight& operation) noexcept {
   Lock lock(mutex_);
-  flight.claimed_by_ = nullptr;
-  drop_if_done(lock, flight);
+  operation.claimed_by_ = nullptr;
+  drop_if_done(lock, operation);
 }
 
-void Progress::drop_if_done(Flight& flight) noexcept {
+void Progress::drop_if_done(OperationInFlight& operation) noexcept {
   Lock lock(mutex_);
-  drop_if_done(lock, flight);
+  drop_if_done(lock, operation);
 }
 
 /// May let go of the lock, and of the message.
-void Progress::drop_if_done(Lock& lock, Flight& flight) noexcept {
-  const std::size_t place = flight.place_;
-  const bool runs = place < running_.size() && running_[place].get() == &flight;
-  if (!runs || flight.claimed_by_ != nullptr || !flight.complete() || !flight.unwanted()) return;
-  std::shared_ptr<Flight> dropped = std::move(running_[place]);
+void Progress::drop_if_done(Lock& lock, OperationInFlight& operation) noexcept {
+  const std::size_t place = operation.place_;
+  const bool runs = place < running_.size() && running_[place].get() == &operation;
+  if (!runs || operation.claimed_by_ != nullptr || !operation.complete() || !operation.unwanted())
+    return;
+  std::shared_ptr<OperationInFlight> dropped = std::move(running_[place]);
   if (place + 1 < running_.size()) {
     running_[place] = std::move(running_.back());
     running_[place]->place_ = place;
@@ -86,26 +88,26 @@ void Progress::drop_if_done(Lock& lock, Flight& flight) noexcept {
 
 /// Lets go of the lock meanwhile.
 template <typename Act>
-void Progress::act_claimed(Lock& lock, Flight& flight, const Act& act) noexcept {
-  flight.claimed_by_ = this_thread();
+void Progress::act_claimed(Lock& lock, OperationInFlight& operation, const Act& act) noexcept {
+  operation.claimed_by_ = this_thread();
   lock.unlock();
   act();
   lock.lock();
-  flight.claimed_by_ = nullptr;
+  operation.claimed_by_ = nullptr;
 }
 
 template <typename Step>
-void Progress::step_claimed(Lock& lock, Flight& flight, const Step& step) noexcept {
-  act_claimed(lock, flight, [&] {
-    step(flight);
-    if (flight.complete()) flight.completed();
+void Progress::step_claimed(Lock& lock, OperationInFlight& operation, const Step& step) noexcept {
+  act_claimed(lock, operation, [&] {
+    step(operation);
+    if (operation.complete()) operation.completed();
   });
 }
 
 bool Progress::step_sends() noexcept {
   Lock lock(mutex_);
   while (!leaving_.empty()) {
-    Flight& first = *leaving_.front();
+    OperationInFlight& first = *leaving_.front();
     if (first.claimed_by_ != nullptr) return first.claimed_by_ != this_thread();
     if (!first.complete()) step_claimed(lock, first, step_of);
     if (first.leaving()) return true;
@@ -115,17 +117,18 @@ bool Progress::step_sends() noexcept {
   return false;
 }
 
-void Progress::visit(Lock& lock, Flight& flight) noexcept {
-  if (flight.claimed_by_ != nullptr || flight.leaving()) return;
-  if (!flight.complete()) step_claimed(lock, flight, step_of);
-  drop_if_done(lock, flight);
+void Progress::visit(Lock& lock, OperationInFlight& operation) noexcept {
+  if (operation.claimed_by_ != nullptr || operation.leaving()) return;
+  if (!operation.complete()) step_claimed(lock, operation, step_of);
+  drop_if_done(lock, operation);
 }
 
 /// So that sends of a device are packed by one launch, not each in its turn.
 void Progress::prepare_sends(Lock& lock) noexcept {
   for (std::size_t i = 0; i < leaving_.size(); ++i) {
-    Flight& flight = *leaving_[i];
-    if (flight.claimed_by_ == nullptr) act_claimed(lock, flight, [&] { flight.prepare(); });
+    OperationInFlight& operation = *leaving_[i];
+    if (operation.claimed_by_ == nullptr)
+      act_claimed(lock, operation, [&] { operation.prepare(); });
   }
 }
 
@@ -133,7 +136,7 @@ void Progress::step_all() noexcept {
   Lock lock(mutex_);
   prepare_sends(lock);
   for (std::size_t i = 0; i < running_.size();) {
-    const Flight* const visited = running_[i].get();
+    const OperationInFlight* const visited = running_[i].get();
     visit(lock, *running_[i]);
     if (i < running_.size() && running_[i].get() == visited) ++i;
   }
@@ -141,8 +144,8 @@ void Progress::step_all() noexcept {
   LaunchBatcher::get().launch();
 }
 
-void Progress::step_some(Flight* mine) noexcept {
-  // What has come for the others may be unpacked meanwhile; to look costs some 30 ns each.
+void Progress::step_some(OperationInFlight* mine) noexcept {
+  // Other messages that have come may be unpacked meanwhile; a look at one costs some 30 ns.
   constexpr std::size_t kOthers = 8;
   Lock lock(mutex_);
   if (running_.size() <= kOthers) {
@@ -178,23 +181,24 @@ bool Progress::step_awaited() noexcept {
   bool left = false;
   Lock lock(mutex_);
   for (std::size_t i = 0; i < running_.size(); ++i) {
-    Flight& flight = *running_[i];
-    if (flight.claimed_by_ == nullptr && flight.awaited() && !flight.complete())
-      step_claimed(lock, flight, [](Flight& awaited) { awaited.step_awaited(); });
-    left = left ||
-           (flight.claimed_by_ != nullptr ? flight.claimed_by_ != this_thread() : flight.awaited());
+    OperationInFlight& operation = *running_[i];
+    if (operation.claimed_by_ == nullptr && operation.awaited() && !operation.complete())
+      step_claimed(lock, operation, [](OperationInFlight& awaited) { awaited.step_awaited(); });
+    left = left || (operation.claimed_by_ != nullptr ? operation.claimed_by_ != this_thread()
+                                                     : operation.awaited());
   }
   return left;
 }
 
-bool Progress::any(const std::function<bool(const Flight&)>& is) const {
+bool Progress::any(const std::function<bool(const OperationInFlight&)>& is) const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(running_.begin(), running_.end(),
-                     [&](const std::shared_ptr<Flight>& flight) { return is(*flight); });
+  return std::any_of(
+      running_.begin(), running_.end(),
+      [&](const std::shared_ptr<OperationInFlight>& operation) { return is(*operation); });
 }
 
 void Progress::clear() noexcept {
-  std::vector<std::shared_ptr<Flight>> dropped;
+  std::vector<std::shared_ptr<OperationInFlight>> dropped;
   const std::lock_guard lock(mutex_);
   dropped.swap(running_);
   leaving_.clear();

@@ -1,6 +1,6 @@
-/// \file  What is in flight, and progress on it. Progress is made in every wrapped call: those that
-/// poll take the steps that are possible now; those that may block first hand every send to its
-/// channel, and end what another process waits for (decision 4).
+/// \file  The messages in flight, and progress on them. Progress is made in every wrapped call:
+/// calls that poll take the steps that are possible now; calls that may block first hand every send
+/// to its channel, and end what another process waits for (decision 4).
 /// \par Threads
 /// No lock is held while a message takes a step, since a step calls MPI and the device's runtime,
 /// and these may call the application. A thread claims a message for one step; the others pass it
@@ -17,26 +17,26 @@
 
 namespace strake::exchange {
 
-/// One message in flight, as its owner keeps it.
-class Flight {
+/// One message in flight, or the messages of one collective call, as its owner keeps it.
+class OperationInFlight {
  public:
-  virtual ~Flight() = default;
+  virtual ~OperationInFlight() = default;
   /// Takes the next steps that need no waiting. A fault completes the message with an error.
   virtual void step() noexcept = 0;
-  /// step() of what is awaited(): no send leaves by it.
+  /// As step(), for a message that is awaited(): no send leaves by it.
   virtual void step_awaited() noexcept { step(); }
-  /// Of a send that the channel does not have yet: begins what needs no waiting before it is its
-  /// turn to leave. A fault shows in the next step.
+  /// Begins the copies of a send that is leaving() before its turn comes, as far as that needs no
+  /// waiting. A fault shows in the next step.
   virtual void prepare() noexcept = 0;
-  /// A send that the channel does not have yet.
+  /// Whether this is a send that the channel does not have yet.
   [[nodiscard]] virtual bool leaving() const noexcept = 0;
-  /// A receive whose sender waits for its next step, which comes soon.
+  /// Whether this is a receive whose sender waits for its next step, which comes soon.
   [[nodiscard]] virtual bool awaited() const noexcept = 0;
-  /// Done. Other threads may ask.
+  /// Whether the message is done. Other threads may ask.
   [[nodiscard]] virtual bool complete() const noexcept = 0;
-  /// Nobody will ask for it any more. Other threads may ask.
+  /// Whether nobody will ask for the message any more. Other threads may ask.
   [[nodiscard]] virtual bool unwanted() const noexcept = 0;
-  /// It has become complete by its last step. Called once.
+  /// Called once, after the step of Progress that has completed the message.
   virtual void completed() noexcept = 0;
 
  private:
@@ -54,25 +54,25 @@ class Progress {
   [[nodiscard]] bool idle() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
 
   /// Room for one message more, had before MPI is asked for anything: add() can't fail.
-  class Room {
+  class Reservation {
    public:
     /// \throws std::bad_alloc
-    explicit Room(Progress& progress);
-    ~Room();
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
+    explicit Reservation(Progress& progress);
+    ~Reservation();
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
 
    private:
     Progress& progress_;
   };
   /// Takes a message over that is leaving or posted.
-  void add(const Room& room, std::shared_ptr<Flight> flight) noexcept;
+  void add(const Reservation& reservation, std::shared_ptr<OperationInFlight> operation) noexcept;
   /// Claims a message, and waits for another thread's step. False: this thread is inside its step.
-  [[nodiscard]] bool claim(Flight& flight) noexcept;
+  [[nodiscard]] bool claim(OperationInFlight& operation) noexcept;
   /// After claim(). Drops the message if it is done and unwanted.
-  void release(Flight& flight) noexcept;
+  void release(OperationInFlight& operation) noexcept;
   /// Drops the message if it is done and unwanted.
-  void drop_if_done(Flight& flight) noexcept;
+  void drop_if_done(OperationInFlight& operation) noexcept;
 
   /// Hands over sends, as far as that needs no waiting. True: some are left, and not because this
   /// thread is inside a send's step.
@@ -81,32 +81,32 @@ class Progress {
   void step_all() noexcept;
   /// Steps `mine` (or none, at null) and a few of the others in turn: what a poll costs does not
   /// grow with what is in flight.
-  void step_some(Flight* mine) noexcept;
+  void step_some(OperationInFlight* mine) noexcept;
   /// Until every send is handed over, and no other process waits for a step.
   void hand_on() noexcept {
     if (!idle()) hand_on_all();
   }
   /// Whether any message is as `is` says.
-  [[nodiscard]] bool any(const std::function<bool(const Flight&)>& is) const;
+  [[nodiscard]] bool any(const std::function<bool(const OperationInFlight&)>& is) const;
   /// Drops everything.
   void clear() noexcept;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
   template <typename Act>
-  void act_claimed(Lock& lock, Flight& flight, const Act& act) noexcept;
+  void act_claimed(Lock& lock, OperationInFlight& operation, const Act& act) noexcept;
   template <typename Step>
-  void step_claimed(Lock& lock, Flight& flight, const Step& step) noexcept;
-  void visit(Lock& lock, Flight& flight) noexcept;
-  void drop_if_done(Lock& lock, Flight& flight) noexcept;
+  void step_claimed(Lock& lock, OperationInFlight& operation, const Step& step) noexcept;
+  void visit(Lock& lock, OperationInFlight& operation) noexcept;
+  void drop_if_done(Lock& lock, OperationInFlight& operation) noexcept;
   void prepare_sends(Lock& lock) noexcept;
   void hand_on_all() noexcept;
   bool step_awaited() noexcept;
 
   mutable std::mutex mutex_;
   std::atomic<int> count_{0};
-  std::vector<std::shared_ptr<Flight>> running_;  ///< in any order; each knows its place
-  std::vector<Flight*> leaving_;                  ///< in the order of their starts
+  std::vector<std::shared_ptr<OperationInFlight>> running_;  ///< in any order; each knows its place
+  std::vector<OperationInFlight*> leaving_;                  ///< in the order of their starts
   std::size_t rooms_ = 0;
   std::size_t turn_ = 0;  ///< whose it is in step_some()
 };

@@ -14,13 +14,13 @@
 
 namespace strake::exchange {
 
-/// What a channel carries: the packed bytes of a send, or a receive's room for as many. Behind them
+/// The packed bytes of a send, or a receive's room for them, which a channel carries. Behind them
 /// lie mpi::kWireRoom bytes more, for the channel's use.
 struct Parcel {
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
   MemoryKind memory = MemoryKind::Host;
-  bool header = false;  ///< that names a message in shared memory (exchange/transport/shared)
+  bool header = false;  ///< the bytes are a header message (exchange/transport/shared)
 };
 
 /// How a message ended.

@@ -52,12 +52,13 @@ class LaunchBatcher {
  public:
   [[nodiscard]] static LaunchBatcher& get();
 
-  /// What the device's legacy default stream holds by now. \throws as Marker::mark()
+  /// Marks the work that the device's legacy default stream holds by now.
+  /// \throws as Marker::mark()
   [[nodiscard]] std::uint64_t mark(int device);
-  /// Whether that is done. The device is asked now and then. \throws CudaError
+  /// Whether the work before `mark` is done. The device is queried now and then. \throws CudaError
   [[nodiscard]] bool reached(int device, std::uint64_t mark);
-  /// Whether to look at once for what a call has begun, which costs the answer of a device, 1.5 us:
-  /// not if it gave one just now. What goes on is looked at later then, with more that has begun.
+  /// Whether to query a device at once for what a call has begun (1.5 us). False if one was queried
+  /// less than 5 us ago: a later query serves more that has begun.
   [[nodiscard]] bool shall_ask() const noexcept;
   /// A copy from `from` to `to`, whose memory the device's earlier work is done with.
   /// \throws std::bad_alloc, Unsupported, CudaError

@@ -20,12 +20,13 @@ using StartSend = decltype(&MPI_Isend);
 /// MPI_Send_init and its kin.
 using InitSend = decltype(&MPI_Send_init);
 
-/// What MPI is told of a receive's parcel.
+/// The count and datatype by which MPI receives into a parcel.
 [[nodiscard]] inline mpi::Wire wire_of(const Parcel& parcel) {
   return {parcel.memory, shared::room_of_packed(parcel.bytes)};
 }
-/// The same of a send's, whose last byte goes where the wire type wants it.
-[[nodiscard]] inline mpi::Wire wire_of(const Parcel& parcel, const mpi::Peer& to) {
+/// The count and datatype by which MPI sends a parcel. Moves the parcel's last byte to its place in
+/// that datatype.
+[[nodiscard]] inline mpi::Wire wire_of(const Parcel& parcel, const mpi::Envelope& to) {
   mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
   return {parcel.memory, parcel.bytes, to.rank, to.comm};
 }
@@ -45,15 +46,16 @@ class MessageFailed : public Error {
 };
 
 /// Where poll() finds that a message has failed, the request stays, if that can be: the call that
-/// completes it raises the error. What the other functions throw: MpiError, which the MPI library
-/// has raised.
+/// completes it raises the error. The other functions throw MpiError, which the MPI library has
+/// raised.
 class MpiChannel final : public Channel {
  public:
-  /// Of a receive.
-  explicit MpiChannel(const mpi::Peer& peer) : peer_(peer) {}
-  /// Of a send that `start` starts.
-  MpiChannel(const mpi::Peer& peer, StartSend start) : peer_(peer), start_(start) {}
-  /// Of the receive of a message that was matched on `comm`; `message` lives until it is posted.
+  /// A channel for receives.
+  explicit MpiChannel(const mpi::Envelope& peer) : peer_(peer) {}
+  /// A channel for sends that `start` starts.
+  MpiChannel(const mpi::Envelope& peer, StartSend start) : peer_(peer), start_(start) {}
+  /// A channel for the receive of a message that was matched on `comm`. `message` lives until the
+  /// receive is posted.
   MpiChannel(MPI_Message* message, MPI_Comm comm, mpi::CommunicatorPtr communicator)
       : peer_{MPI_ANY_SOURCE, MPI_ANY_TAG, comm},
         message_(message),
@@ -71,13 +73,13 @@ class MpiChannel final : public Channel {
   std::optional<Arrival> poll() override;
   void cancel() noexcept override;
 
-  [[nodiscard]] const mpi::Peer& peer() const noexcept { return peer_; }
-  /// Of the last message that poll() told the end of.
+  [[nodiscard]] const mpi::Envelope& peer() const noexcept { return peer_; }
+  /// The status of the last message whose end poll() has told.
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
   /// The request, which is the caller's from now on; a persistent one is to be given back.
   [[nodiscard]] MPI_Request take_request() noexcept;
   void give_back(MPI_Request persistent) noexcept { request_ = persistent; }
-  /// The MPI library may have freed the request.
+  /// Drops the request, which the MPI library may have freed.
   void forget_request() noexcept { request_ = MPI_REQUEST_NULL; }
 
  private:
@@ -90,7 +92,7 @@ class MpiChannel final : public Channel {
   [[nodiscard]] Arrival arrival() const noexcept;
   void look_at_message();
 
-  mpi::Peer peer_;
+  mpi::Envelope peer_;
   StartSend start_ = nullptr;
   InitSend init_ = nullptr;
   MPI_Message* message_ = nullptr;

@@ -1,4 +1,4 @@
-/// \file  What was compiled and chosen so far to pack and unpack some elements of a datatype.
+/// \file  The plans and choices made so far for packing and unpacking some elements of a datatype.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class Plans final : public mpi::Companion {
   /// \throws Unsupported, OutOfMemory, CudaError
   const CopyPlan& plan(Direction direction, Place typed, Place packed);
 
-  /// The same on a device, or between its memory and pinned memory, for a launch of several.
+  /// As plan(), on a device or between its memory and pinned memory, for a launch of several.
   /// \throws as compile_device_copy()
   DeviceCopy device_copy(Direction direction, Place typed, Place packed);
 
@@ -37,15 +37,15 @@ class Plans final : public mpi::Companion {
   /// \throws Unsupported, OutOfMemory, CudaError
   const CopyPlan& mirrored(Direction direction, Place typed);
 
-  /// The choice made for their messages there; 0: none so far. A choice depends on the kind of
-  /// memory, not on whose it is.
+  /// The choice made for messages of these elements at `place`; 0: none so far. A choice depends on
+  /// the kind of memory, not on whose it is.
   [[nodiscard]] std::atomic<std::uint32_t>& choice(Direction direction, Place place,
                                                    bool nonblocking) noexcept {
     return choices_[static_cast<std::size_t>(place.kind)][static_cast<std::size_t>(direction)]
                    [nonblocking ? 1 : 0];
   }
 
-  /// What packing saves, sampled once for the summary: the MPI library's time less ours.
+  /// Time that packing saves, sampled once for the summary: the MPI library's less Strake's. [ns]
   static constexpr std::int64_t kNotSampled = INT64_MIN;
   std::atomic<std::int64_t> saved_ns{kNotSampled};
 

@@ -22,7 +22,7 @@ const char* name_of(Declined why) noexcept {
   return "memory that the driver does not share";
 }
 
-/// Whether what [first, last) touches of it is the same still.
+/// Whether the pieces of the allocation that [first, last) touches are the same still.
 bool DeviceExports::is_there(const Allocation& allocation, std::uint64_t first,
                              std::uint64_t last) noexcept {
   return std::ranges::all_of(allocation.pieces, [&](const MemoryPiece& piece) {
@@ -57,7 +57,7 @@ std::optional<Arenas::Region> DeviceExports::find(const std::byte* first, const 
                         reinterpret_cast<std::byte*>(found->memory.base)};
 }
 
-/// It is not found any more; other ranks have it open still.
+/// Marks an allocation as freed: find() skips it from now on, and other ranks have it open still.
 void DeviceExports::let_go(Allocation& gone) noexcept {
   gone.freed = true;
   ++freed_;
@@ -113,7 +113,7 @@ DeviceExports::Allocation* DeviceExports::add(std::uint64_t first, std::uint64_t
   }
   if (pieces.empty() || first < pieces.front().base || end_of(pieces.back()) < last)
     return decline();
-  // What grew has its old part in it.
+  // An allocation that grew contains its old part.
   for (Allocation& old : allocations_) {
     if (!old.pieces.empty() && !old.freed && pieces.front().base <= old.begin() &&
         old.end() <= end_of(pieces.back()))

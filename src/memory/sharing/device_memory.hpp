@@ -33,8 +33,8 @@ inline constexpr int kDeclined = 4;
 /// an allocation of cudaMalloc, or pieces of cuMemMap that follow each other without a gap.
 class DeviceExports {
  public:
-  /// At a time. Each is mapped in each process that reads it, and stays there, though
-  /// it is freed here, until that is noticed: at the first message from a new allocation.
+  /// Most allocations at a time. Each is mapped in each process that reads it, and stays there,
+  /// though it is freed here, until that is noticed: at the first message from a new allocation.
   static constexpr int kMost = 64;
 
   static DeviceExports& get() { return ProcessState::part<DeviceExports>(); }
@@ -43,8 +43,9 @@ class DeviceExports {
     std::int32_t number = 0;
     std::uint32_t generation = 0;
   };
-  /// Those that find() has noticed, other pieces of which no message is being read: `in_use` tells
-  /// that of a number. Their numbers are used again. ~10 ns if there are none.
+  /// Returns the freed allocations that find() has noticed. Skips those of which other pieces are
+  /// still read for a message, as `in_use(number)` tells. The numbers are used again. ~10 ns if
+  /// there are none.
   template <typename InUse>
   [[nodiscard]] std::vector<Freed> take_freed(const InUse& in_use) {
     const std::lock_guard lock(mutex_);
@@ -109,7 +110,7 @@ class DeviceExports {
   std::array<Allocation, kMost> allocations_;
 };
 
-/// What another process has exported, open here.
+/// An allocation that another process has exported, open here.
 class DeviceImport {
  public:
   DeviceImport() = default;
@@ -124,10 +125,10 @@ class DeviceImport {
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::int64_t bytes() const noexcept { return memory_.bytes; }
-  /// Whose address it is.
+  /// The place of data(): device memory, by the number of the device that reads it.
   [[nodiscard]] Place place() const noexcept { return place_; }
-  /// Whether it was freed in the process that exports both, as it has an address with `memory` in
-  /// common. Of memory in pieces that is not known.
+  /// Whether the process that exports both has freed this allocation, since `memory` has an address
+  /// in common with it. False for memory in pieces, of which this is not known.
   [[nodiscard]] bool replaced_by(const ExportedMemory& memory) const noexcept {
     return data_ != nullptr && memory.pieces == 0 && memory_.pieces == 0 &&
            memory_.base < memory.base + static_cast<std::uint64_t>(memory.bytes) &&

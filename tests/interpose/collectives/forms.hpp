@@ -14,7 +14,7 @@ namespace forms {
 constexpr int kInts = 4096;  // of each buffer
 using Buffer = test_memory::Buffer<int>;
 
-/// What the calls are given: `out` is sent, `in` received.
+/// Buffers for the calls: `out` is sent, `in` received.
 struct Buffers {
   Buffer out{kInts};
   Buffer in{kInts};

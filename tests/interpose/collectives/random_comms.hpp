@@ -11,7 +11,7 @@
 
 namespace random_collectives {
 
-/// Its members are named by their ranks in the world, by which all ranks know who is meant.
+/// A communicator. All ranks name its members alike: by their ranks in the world.
 struct Comm {
   enum class Kind { kPlain, kCartesian, kGraph, kDistGraph, kInter };
 

@@ -56,7 +56,7 @@ class Runner {
   int step_ = 0;
   std::vector<std::unique_ptr<Operation>> operations_;  ///< of the step
   std::vector<MPI_Request> persistent_;                 ///< of each operation, where there is one
-  /// \{ Of the round: the requests of the operations that began, then those of messages.
+  /// \{ State of the round: the requests of the operations that began, then those of messages.
   std::vector<MPI_Request> requests_;
   std::vector<std::size_t> of_request_;  ///< the operation's index
   std::vector<bool> is_complete_;

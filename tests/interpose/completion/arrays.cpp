@@ -53,7 +53,7 @@ int tag_of(int i) {
   return tag;
 }
 
-/// What a generalised request of the program says about itself: source 3, tag 40 + place, 5 ints.
+/// Status of a generalised request of the program: source 3, tag 40 + place, 5 ints.
 constexpr int kOwnSource = 3;
 constexpr int kOwnTag = 40;
 constexpr int kOwnInts = 5;
@@ -98,7 +98,7 @@ class Mixed {
   Mixed(const Mixed&) = delete;
   Mixed& operator=(const Mixed&) = delete;
 
-  /// What is in the array; the program's own are complete only after complete_own().
+  /// Starts the array's requests; generalised ones are complete only after complete_own().
   void start(std::uint64_t turn) {
     turn_ = turn;
     g_freed = 0;

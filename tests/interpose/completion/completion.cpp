@@ -277,7 +277,7 @@ void get_status() {
 }
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-/// The same of several requests at once: messages, a null one and an inactive one.
+/// MPI_Request_get_status for several requests: messages, a null one and an inactive one.
 void get_status_of_several() {
   check::section("Request_get_status_all, _any, _some");
   constexpr int kActive = 2 * kMessages;

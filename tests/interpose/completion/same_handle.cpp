@@ -45,7 +45,7 @@ class Messages {
     in(index).fill(~turn_);
   }
 
-  /// What was received is still what the program has put there since.
+  /// Checks that receive buffers still have what the program put there after their receives.
   void check_unchanged() {
     for (int i = 0; i < kMessages; ++i) CHECK(in(i).holds(~turn_));
   }

@@ -1,5 +1,5 @@
-/// \file  What may be freed while operations are in flight, and handles that are freed and used
-/// again for another type.
+/// \file  Datatypes and communicators that are freed while operations are in flight, and handles
+/// that are freed and used again for another type.
 #include <array>
 
 #include "described.hpp"

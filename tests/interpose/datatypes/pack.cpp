@@ -71,7 +71,7 @@ void several_in_one_buffer() {
   CHECK_EQ(position, total);
 }
 
-/// What one type packed, another unpacks, a piece at a time.
+/// Bytes that one type packed are unpacked by another, a piece at a time.
 void piecewise() {
   check::section("piecewise unpack");
   const Described type = describe::medium();  // 1536 integers
@@ -92,7 +92,7 @@ void piecewise() {
   CHECK_EQ(position, type.size());
 }
 
-/// The same calls again and again, as what was asked often is remembered: other bytes from and to
+/// Equal calls again and again, as Strake remembers what was asked often: other bytes from and to
 /// the same and other places, blocks of every length up to a cache line, side by side from offset 0
 /// and 5 on, and apart.
 void again() {

@@ -86,7 +86,7 @@ int standin_mappings() {
   return found;
 }
 
-/// What is freed is not kept open by the ranks that have read it.
+/// Ranks that have read a peer's memory do not keep it open after it is freed.
 void let_go() {
   check::section("let go");
   const Described type = describe::medium();
@@ -114,7 +114,7 @@ void let_go() {
   CHECK(few() <= before + kSome);
 }
 
-/// What is open here of other ranks' memory does not grow with the messages.
+/// The number of open mappings of other ranks' memory does not grow with the messages.
 void many_messages() {
   check::section("many messages");
   const char* const wanted = std::getenv("TEST_MESSAGES");

@@ -1,5 +1,5 @@
-// What the default stream holds when a message is started comes before it; what it gets later does
-// not: a wait ends though the stream is held up.
+// A message waits for work that the default stream holds when the message is started, and not for
+// later work: a wait ends though the stream is held up.
 #include <vector>
 
 #include "check.hpp"

@@ -198,7 +198,8 @@ void refused_buffered_sends() {
 }
 
 #ifdef OPEN_MPI
-/// Its wire type has room for a byte more. (MPICH raises errors of matched receives elsewhere.)
+/// Strake's wire type has room for the byte too many. (MPICH raises errors of matched receives
+/// elsewhere.)
 void matched_and_a_byte_too_long() {
   check::section("a matched message that is a byte too long");
   const Handled handled(count_calls);
@@ -227,7 +228,7 @@ void matched_and_a_byte_too_long() {
 #endif
 
 #if !defined(OMPI_MAJOR_VERSION) || OMPI_MAJOR_VERSION < 5  // Open MPI 5 reads from it
-/// What is no request, beside one that is: refused, and the good one can be completed afterwards.
+/// An invalid request beside a good one: refused, and the good one can be completed afterwards.
 void not_a_request() {
   check::section("an invalid request beside a good one");
   const Handled handled(count_calls);

@@ -13,8 +13,8 @@ struct Calls {
 };
 Calls calls;
 
-/// What the call returned. MPICH returns MPI_SUCCESS, since 4.3, where the handler has returned,
-/// Strake the error.
+/// The class of a call's return code. MPICH since 4.3 returns MPI_SUCCESS where the handler has
+/// returned, Strake the error: both are "the error".
 std::string returned(int code) {
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
   if (calls.count > 0) return "the error";

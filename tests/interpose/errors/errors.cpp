@@ -19,7 +19,7 @@ struct Arguments {
   MPI_Datatype type;
   int peer;
   int tag;
-  // What Open MPI 4.1.4 crashes with is left out.
+  // False leaves out calls that crash Open MPI 4.1.4.
   bool init_modes = true;
   bool replace = true;
 };

@@ -1,6 +1,6 @@
-/// \file  What calls return and report: codes, how often and on which communicator the error
-/// handler is called, what a refused call leaves, and the order of indices. All is printed, and
-/// must be as without Strake.
+/// \file  Results of calls: codes, how often and on which communicator the error handler is called,
+/// what a refused call leaves, and the order of indices. All is printed, and must be as without
+/// Strake.
 #include "described.hpp"
 #include "handler_calls.hpp"
 

@@ -31,7 +31,7 @@ const std::vector<Described>& types() {
     made->push_back(describe::medium());
     made->push_back(describe::commit(describe::hvector(2048, 6, 64, describe::integer())));
     made->push_back(describe::commit(describe::contiguous(2000, describe::integer())));
-    // The same further on, and what is decoded late.
+    // A block at an offset, and a list of many blocks, which Strake decodes after some uses.
     made->push_back(describe::commit(describe::hindexed({1500}, {24}, describe::integer())));
     made->push_back(describe::commit(scattered()));
     return made;
@@ -168,7 +168,8 @@ void rounds(MPI_Comm comm, int seed) {
   for (int number = 0; number < kRounds; ++number) round(random, number, comm);
 }
 
-/// What an error handler receives, and what it leaves to be waited for.
+/// Images that an error handler receives into. The handler leaves `request`, the receive into
+/// `pending`, to be waited for.
 struct Inside {
   Image* received = nullptr;
   Image* pending = nullptr;

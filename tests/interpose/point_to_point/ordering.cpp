@@ -139,7 +139,7 @@ void every_kind_of_send(int to, int from) {
   CHECK_MPI(MPI_Buffer_detach(&detached, &size));
 }
 
-/// What the handler below sends: host memory, since Strake passes on what a handler calls.
+/// Message of the handler below, in host memory, since Strake passes on what a handler calls.
 struct FromHandler {
   std::vector<int> values;
   int to = 0;
@@ -303,7 +303,7 @@ void communicators_apart(int to, int from) {
 }
 
 #if MPI_VERSION >= 4
-/// What was sent before an Isendrecv leaves before it, whoever carries out either.
+/// Messages sent before an Isendrecv leave before it, whether Strake or the library sends either.
 void isendrecv(int to, int from) {
   check::section("order: Isendrecv after Isend");
   const Described type = describe::large();

@@ -70,7 +70,7 @@ void replace() {
     }
 }
 
-/// What comes may be shorter than what went: the rest of the buffer keeps its own data.
+/// The reply may be shorter than the message: the rest of the buffer keeps its own data.
 void shorter_reply() {
   check::section("Sendrecv_replace, shorter reply");
   const Described type = describe::medium();

@@ -1,5 +1,5 @@
-/// \file  What a status says, and what a receive leaves alone: short messages into larger receives,
-/// partial elements, truncation, error fields, gaps and everything past the message.
+/// \file  Contents of a status, and bytes that a receive leaves alone: short messages into larger
+/// receives, partial elements, truncation, error fields, gaps and everything past the message.
 #include "described.hpp"
 
 namespace {

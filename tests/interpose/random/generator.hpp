@@ -100,7 +100,7 @@ class Generator {
   int world_rank(int comm, int rank) const { return model_.comms[at(comm)].members[at(rank)]; }
 
   static constexpr std::size_t kBusy = 24;     ///< operations of a rank
-  static constexpr std::size_t kWaiting = 10;  ///< messages or receives without a partner
+  static constexpr std::size_t kWaiting = 10;  ///< messages or receives without a match
   static constexpr std::size_t kInactive = 6;  ///< persistent requests of a rank
   static constexpr long kForgets = 500;        ///< steps between two calls of Model::forget
   static constexpr int kTags = 4;

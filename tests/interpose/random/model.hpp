@@ -1,4 +1,4 @@
-/// \file  What the MPI standard says of a program's messages: which receive gets which. On one
+/// \file  The MPI standard's rules for a program's messages: which receive gets which. On one
 /// communicator, from one source, the result does not depend on timing: a message takes the first
 /// receive that was called, a receive the first message that was sent, whichever comes later.
 #pragma once

@@ -1,6 +1,6 @@
-/// \file  What a random program is made of. A program is one sequence of actions of all ranks: each
-/// rank runs its own ones in this order, and each action can complete once all earlier ones have.
-/// So no program deadlocks.
+/// \file  Parts of a random program. A program is one sequence of actions of all ranks: each rank
+/// runs its own ones in this order, and each action can complete once all earlier ones have. So no
+/// program deadlocks.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct Shape {
   std::int64_t element_bytes = 1;
   int leaf_bytes = 1;      ///< 1: MPI_BYTE, 4: MPI_INT, 8: MPI_DOUBLE
   std::uint64_t seed = 0;  ///< of gaps and block lengths; of a wild one: its index
-  /// Its datatype is used again: Strake leaves to the MPI library what is used only a few times.
+  /// Whether the datatype is used again: Strake leaves those that are used a few times to the MPI
+  /// library.
   bool is_kept = false;
   std::int64_t bytes() const { return count * element_bytes; }
 };

@@ -34,13 +34,13 @@ int madvise(void* begin, size_t bytes, int advice) {
   return populates && fails("madvise", ENOMEM) ? -1 : real(begin, bytes, advice);
 }
 
-/* Those of allocations of other ranks, which are mapped to be read. */
+/* Fails for shared mappings that may only be read: of allocations of other ranks. */
 void* mmap(void* begin, size_t bytes, int allowed, int flags, int descriptor, off_t offset) {
   if (allowed == PROT_READ && (flags & MAP_SHARED) != 0 && fails("mmap", ENOMEM)) return MAP_FAILED;
   return (void*)syscall(SYS_mmap, begin, bytes, allowed, flags, descriptor, offset);
 }
 
-/* Those that hand a descriptor on. */
+/* Fails for messages that hand a descriptor on. */
 ssize_t sendmsg(int socket, const struct msghdr* message, int flags) {
   ssize_t (*real)(int, const struct msghdr*, int) =
       (ssize_t(*)(int, const struct msghdr*, int))dlsym(RTLD_NEXT, "sendmsg");

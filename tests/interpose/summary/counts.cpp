@@ -59,7 +59,7 @@ void one_sided() {
   MPI_Win_free(&window);
 }
 
-/// What is called while Strake has the thread is none of the application's messages.
+/// Calls by an error handler don't count as the application's: Strake has the thread then.
 void nested(MPI_Comm* /*comm*/, int* /*code*/, ...) {
   int value = 0;
   MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_SELF);

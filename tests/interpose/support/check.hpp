@@ -1,5 +1,6 @@
-/// \file  What the interposer's test programs share: checks tagged with rank and place, one verdict
-/// of all ranks, notes printed in rank order, and a watchdog that names the section that hangs.
+/// \file  Shared parts of the interposer's test programs: checks tagged with rank and place, one
+/// verdict of all ranks, notes printed in rank order, and a watchdog that names the section that
+/// hangs.
 ///
 /// The programs are plain MPI programs. They run without and with the interposer, and must print
 /// the same. Each has a main() of its own; programs.cpp calls one of them, or several in a row,
@@ -173,7 +174,7 @@ inline void require_preloaded() {
 inline void require_heap() {
   if (std::getenv("TEST_PRELOADED") == nullptr || std::getenv("STRAKE_SHARED_HEAP") == nullptr)
     return;
-  // Its version, and whether it is in use (memory/sharing/heap_view.hpp).
+  // The view begins with its version and whether the heap is in use (memory/sharing/heap_view.hpp).
   const auto* const view =
       static_cast<const std::uint32_t*>(dlsym(RTLD_DEFAULT, "strake_heap_view"));
   constexpr std::uint32_t kOn = 1;

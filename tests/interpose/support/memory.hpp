@@ -18,22 +18,22 @@ inline bool& on_device() {
 /// From now on they do; ranks share the devices round robin. False where the program was linked
 /// without CUDA or no device is present.
 bool use_device(int rank);
-/// The current one.
+/// The current device.
 int device();
-/// How many there are.
+/// The number of devices.
 int devices();
 /// \{ Device memory; none where the program was linked without CUDA, or it is host memory's turn.
 void* allocate(std::size_t bytes);
 void release(void* address);
-/// If it is of cuMemMap, its first piece is freed and mapped anew.
+/// Frees the first piece of memory of cuMemMap and maps another there; other memory stays.
 void renew(void* address);
 void copy(void* to, const void* from, std::size_t bytes);
 /// \}
-/// Of the current device, by all processes; 0: it is not known.
+/// Bytes in use on the current device, by all processes; 0: not known.
 std::size_t device_bytes_in_use();
 /// All that the process has on the device is gone, as by cudaDeviceReset.
 void reset_device();
-/// \{ Of the stand-in for a device; nothing with others.
+/// \{ Functions of the stand-in for a device; with others they do nothing.
 /// How often Strake asked it what lies at an address, or gave it some work.
 long driver_uses();
 /// Device memory in place of host memory, until the program ends.
@@ -45,7 +45,7 @@ void set_late(void* address, unsigned char value, std::size_t bytes);
 /// Holds up what the stream gets from now on, until let_go().
 void hold_up();
 void let_go();
-/// Waits for it.
+/// Waits for that work.
 void finish_work();
 /// \}
 
@@ -66,7 +66,7 @@ class Buffer {
   Buffer(Buffer&& other) noexcept
       : host_(std::move(other.host_)), device_(std::exchange(other.device_, nullptr)) {}
 
-  /// What MPI is given.
+  /// The address that MPI gets.
   T* data() { return device_ != nullptr ? static_cast<T*>(device_) : host_.data(); }
   std::size_t count() const { return host_.size(); }
 

@@ -24,7 +24,7 @@ void check(cudaError_t code) {
   std::abort();
 }
 
-/// What is asked for next.
+/// The kind of the next allocation: that of TEST_MEMORY, or each in turn ("any"); else Malloc.
 Kind next_kind() {
   static const char* const wanted = std::getenv("TEST_MEMORY");
   static std::atomic<int> turn = 0;
@@ -39,7 +39,7 @@ Kind next_kind() {
   return static_cast<Kind>(turn++ % kKinds);
 }
 
-/// Of each address that was given out; threads allocate, too.
+/// Kind of each address that was given out; threads allocate, too.
 std::mutex g_kinds_mutex;
 std::map<void*, Kind> g_kinds;
 
@@ -100,8 +100,8 @@ void renew(void* address) {
 
 void copy(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
-  // It may return before some KiB have come to the device, and streams of programs don't wait for
-  // it.
+  // cudaMemcpy may return before some KiB have come to the device, and streams of programs don't
+  // wait for them.
   check(cudaStreamSynchronize(nullptr));
 }
 

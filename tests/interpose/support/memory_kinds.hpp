@@ -10,7 +10,7 @@ inline constexpr int kKinds = 6;
 inline constexpr const char* kKindNames[kKinds] = {"malloc", "host", "pinned",
                                                    "mapped", "pool", "managed"};
 
-/// \{ Of all but Malloc and Host.
+/// \{ Memory of all kinds but Malloc and Host.
 void* allocate(Kind kind, std::size_t bytes);
 void release(Kind kind, void* address);
 /// \}

@@ -1,4 +1,4 @@
-// What the stand-in has: pieces, and memory that no other process can open.
+// The stand-in's kinds of memory: other processes can open them whole, in pieces, or not at all.
 #include <cuda_runtime_api.h>
 
 #include "memory.hpp"

@@ -52,7 +52,7 @@ TEST_P(Doctor, a_job_that_is_well_is_reached) {
   EXPECT_EQ(checked.report["reached"], true) << checked.report.dump(2) << checked.err;
   EXPECT_TRUE(checked.said("ranks").starts_with("good 2 found each other"));
   EXPECT_EQ(checked.said("interposer"), "good in every rank");
-  // It sends contiguous bytes only.
+  // The program sends contiguous bytes only.
   EXPECT_TRUE(checked.said("datatypes").starts_with("limited " + hello() + " makes none"))
       << checked.report.dump(2);
 }
@@ -70,7 +70,7 @@ TEST_P(Doctor, a_program_that_is_no_job_of_this_library_is_several_jobs) {
   EXPECT_TRUE(checked.said("ranks").starts_with("broken 2 jobs of one rank")) << checked.err;
   const auto remedy = checked.finding("ranks")["remedy"].get<std::string>();
   EXPECT_TRUE(remedy.ends_with("-n 2 " + program)) << remedy;
-  // It is right.
+  // The remedy works.
   EXPECT_EQ(lines_with(run(split(remedy)).out, "of 2"), 2) << remedy;
 
   const Outcome outcome = job({"--quiet"}, command);
@@ -171,7 +171,7 @@ TEST(DoctorOfSanitizers, a_program_that_insists_on_being_first_is_said_to_be_end
   const Outcome ended = strake(under_strake);
   EXPECT_NE(ended.status, 0);
   EXPECT_NE(ended.err.find(remedy), std::string::npos) << ended.err;
-  // It is right.
+  // The remedy works.
   const std::string setting = remedy.substr(remedy.find(' ') + 1);
   EXPECT_EQ(strake(under_strake, {setting}).status, 0);
   EXPECT_EQ(doctor(command, {setting}).status, 0);

@@ -1,4 +1,4 @@
-// What facts mean: tables of made-up facts.
+// Judgement of facts: tables of made-up ones.
 #include "doctor/judge.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ Facts good_machine() {
   return facts;
 }
 
-/// The same with a job of two ranks that nothing is wrong with.
+/// A machine without a fault, with a job of two ranks that nothing is wrong with.
 Facts good_job() {
   Facts facts = good_machine();
   Job job;

@@ -85,7 +85,7 @@ class Pack final : public Instance {
     const Layout packed = Layout::dense(shape.bytes);
     plan_ = shape.unpack ? CopyPlan::compile(layout_, {}, packed, {})
                          : CopyPlan::compile(packed, {}, layout_, {});
-    // What is read has the pattern; what is written has another value.
+    // The source has the pattern; all bytes of the target have another value.
     constexpr int kOther = 0xEE;
     if (shape.unpack) {
       for (std::int64_t i = 0; i < shape.bytes; ++i) dense_[i] = packed_byte(i);

@@ -1,5 +1,5 @@
-/// \file  What calls of the runtime cost the CPU. The queue is drained between batches, so that it
-/// is the call and never the rate at which the device takes work off the queue.
+/// \file  CPU time of calls of the CUDA runtime. The queue is drained between batches, so that the
+/// time is that of the call and never the rate at which the device takes work off the queue.
 /// Sources: dissertation 3.3.7, table 3.2, fig. 3.12.
 #include <cuda.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 // Far fewer than the queue of a stream takes (1024), and enough for a clock of 25 ns.
 constexpr std::int64_t kBatch = 32;
 
-/// What each thread calls, on a stream of its own. `after` is not timed.
+/// The call that each thread makes, on a stream of its own. `after` is not timed.
 struct Call {
   std::function<void(cudaStream_t, int thread)> call;
   std::function<void(cudaStream_t)> after = [](cudaStream_t stream) {

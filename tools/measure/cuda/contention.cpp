@@ -15,8 +15,8 @@ constexpr std::int64_t kPacked = kBlocks * kBlock;
 // The user's work takes about as long as packing does by the copy engine: some 100 us.
 constexpr std::int64_t kAdded = std::int64_t{24} << 20;  // floats
 constexpr std::int64_t kCopied = 8 * kMiB;
-// What comes second begins when the first has its first blocks on the device. Packing is on a
-// stream behind the one that starts it, some 5 us more.
+// The second task begins when the first has its first blocks on the device. Packing is on a stream
+// behind the one that starts it, some 5 us more.
 constexpr int kAfterUser = 2;
 constexpr int kAfterPack = 4;
 

@@ -71,11 +71,11 @@ struct Lane {
   /// Events recorded before it starts, 3 us each on an H200: what orders lanes that start together
   /// without taking a multiprocessor or a copy engine.
   int delay_events = 0;
-  /// Its work is on streams that are ordered by the legacy default stream, not on the one given.
+  /// The lane's work is on streams that the legacy default stream orders, not on the given one.
   bool legacy = false;
 };
 
-/// What of several lanes is timed.
+/// A value of HeldOptions::timed_lane: the time from the common start to the end of all lanes.
 constexpr int kAllLanes = -1;
 
 struct HeldOptions {

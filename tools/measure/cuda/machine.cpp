@@ -17,7 +17,7 @@ namespace {
 
 namespace nvml = machine::nvml;
 
-/// What NVML says of a device.
+/// Links of a device, from NVML.
 struct Links {
   std::string pci;
   double host = 0;
@@ -25,7 +25,7 @@ struct Links {
   double nvlink_rate = 0;  ///< of each
 };
 
-/// Of all devices, in CUDA's order; rates of 0 where there is no NVML.
+/// Links of all devices, in CUDA's order; rates of 0 where there is no NVML.
 std::vector<Links> ask_nvml() {
   std::vector<Links> all(static_cast<std::size_t>(device_count()));
   for (std::size_t i = 0; i < all.size(); ++i) all[i].pci = pci_name(static_cast<int>(i));

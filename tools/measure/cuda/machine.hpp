@@ -26,7 +26,8 @@ void set_peer_access(int device, int peer, bool wanted);
 /// \throws Error  fewer bytes are free on `device` than twice `bytes`: the rest is others'
 void need_free(int device, std::int64_t bytes);
 
-/// \{ What links allow, as far as NVML knows. Bytes per second in one direction; 0: not known.
+/// \{ Limits of links and memory, as far as NVML knows. Bytes per second in one direction; 0: not
+/// known.
 [[nodiscard]] double host_link(int device);            ///< PCIe generation x width
 [[nodiscard]] double peer_link(int device, int peer);  ///< NVLinks x rate, or the slower PCIe
 [[nodiscard]] double all_links(int device);            ///< to all of its peers together

@@ -84,7 +84,7 @@ Buffer::~Buffer() {
   (void)cudaSetDevice(where_.device);
   if (registered_) (void)cudaHostUnregister(data_);
   if (host_ != nullptr) {
-    // It gives its pages back itself.
+    // `host_` gives its pages back itself.
   } else if (where_.kind == Kind::Pinned || where_.kind == Kind::WriteCombined) {
     (void)cudaFreeHost(data_);
   } else {

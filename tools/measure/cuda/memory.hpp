@@ -16,11 +16,11 @@ enum class Kind : std::uint8_t { Pageable, Pinned, WriteCombined, Device, Manage
 struct Where {
   Kind kind = Kind::Device;
   int device = 0;  ///< of device memory; for the others, the device that looks at their bytes
-  /// Of pageable and pinned memory: the NUMA node that it lies on.
+  /// NUMA node of pageable and pinned memory.
   int node = kAnyNode;
 };
 
-/// Of the pattern that is copied, where a case has one.
+/// Seed of the pattern that is copied, unless a case has a seed of its own.
 inline constexpr std::uint64_t kSeed = 8;
 
 /// Memory for as long as it is in scope, present in full.

@@ -26,7 +26,7 @@ struct Packing {
   std::int64_t pitch;
 };
 
-/// What one packing works on.
+/// Buffers, plan and queue of one packing.
 struct Data {
   SharedBuffer dense;
   SharedBuffer spread;

@@ -26,7 +26,7 @@ constexpr std::int64_t kSide = kCells + 2;
 constexpr std::int64_t kAll = kSide * kSide * kSide;
 constexpr std::int64_t kCellBytes = 8;
 
-/// What one neighbour gives: the same cells of both grids, which are periodic.
+/// Cells that one neighbour sends, and their ghost cells: alike in both grids, which are periodic.
 struct Piece {
   Layout ghosts;
   Layout cells;
@@ -144,7 +144,7 @@ class End {
                 host_waits_ ? PutRounds::Await::No : PutRounds::Await::Soon);
     await(since, [&] { return progress_->taken_ticket == round_; });
   }
-  /// What waits for the other end, here or on the device, waits no more.
+  /// Ends this end's waits for the other end, here and on the device.
   void give_up() noexcept { progress_->given_up = 1; }
 
   void verify() {
@@ -221,7 +221,7 @@ void leave(int core) noexcept {
   cpu_set_t others;
   std::memset(&others, 0xff, sizeof others);
   CPU_CLR(core, &others);
-  // It fails where there is one CPU. Both threads share that.
+  // The call fails where there is one CPU, which both threads then share.
   (void)sched_setaffinity(0, sizeof others, &others);
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kReadSeed = 5;
 constexpr std::uint64_t kWriteSeed = 6;
 
-/// What was read is gone, so the same kernel reads once more and gives the sum of it.
+/// Reads once more by the same kernel for the sum of the bytes: the timed runs keep nothing.
 void verify_read(int device, const Buffer& data) {
   check(cudaSetDevice(device));
   const Buffer sum({Kind::Device, device}, 8);

@@ -1,4 +1,4 @@
-/// \file  What most benchmarks are made of: bytes that must get from one buffer to another, and
+/// \file  Building blocks of most benchmarks: bytes that must get from one buffer to another, and
 /// kernels that load and store memory beyond their device: a peer's, or mapped host memory.
 #pragma once
 
@@ -64,7 +64,7 @@ Task read_task(int device, Where remote, std::int64_t bytes, int parts = 1);
 Task write_task(int device, Where remote, std::int64_t bytes, int parts = 1);
 /// Copies from `from` to `to`, one of which is on `device`.
 std::unique_ptr<Instance> make_kernel_copy(int device, Where to, Where from, std::int64_t bytes);
-/// The same as a lane: one of `parts` kernels that share the device.
+/// A lane with such a copy: one of `parts` kernels that share the device.
 Lane kernel_lane(int device, const Move& move, int parts);
 /// \}
 

@@ -20,7 +20,7 @@ struct Target {
   int from = 0;  ///< the device
 };
 
-/// Of pairs of devices the first of each kind of link.
+/// A device's own memory, pinned host memory, and a peer's memory for each kind of link.
 std::vector<Target> targets() {
   std::vector<Target> all = {{"local", {Kind::Device}}, {"host", {Kind::Pinned}}};
   for (const Pair& pair : full_pairs()) {

@@ -35,11 +35,11 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  /// What MPI is given.
+  /// The address that MPI gets.
   [[nodiscard]] void* data() const noexcept {
     return memory_ != 0 ? reinterpret_cast<void*>(memory_) : host_.data();
   }
-  /// What the CPU reads and writes, in step with `data` after `download` and `upload`.
+  /// The address that the CPU uses, in step with `data` after `download` and `upload`.
   [[nodiscard]] std::byte* host() const noexcept { return host_.data(); }
   void upload() const {
     if (memory_ == 0) return;

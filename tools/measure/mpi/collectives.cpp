@@ -188,12 +188,12 @@ void add_collectives(const Job& job, const Device& device, std::vector<Case>& ca
     if (works(name)) cases.push_back(collective_case<Kind>(job, device, name, bytes, quick));
   };
   add.operator()<Barrier>("barrier", 0, true);
-  // What one rank gives away (to each other rank, for alltoall): a number, a halo, a field.
+  // Bytes that one rank sends (to each other rank, for alltoall): a number, a halo, a field.
   for (const std::int64_t bytes : {8, 1 << 10, 64 << 10, 1 << 20}) {
     const bool middle = bytes == 64 << 10;
     add.operator()<Broadcast>("broadcast", bytes, middle || bytes == 8);
     add.operator()<Allreduce>("allreduce", bytes, middle || bytes == 8);
-    // Of a large job, what one rank gathers outgrows its memory.
+    // In a large job, the bytes that one rank gathers outgrow its memory.
     constexpr std::int64_t kMostBytes = 64 << 20;
     if (bytes * job.size() > kMostBytes) continue;
     add.operator()<Allgather>("allgather", bytes, middle);

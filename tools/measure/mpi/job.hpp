@@ -14,7 +14,7 @@
 
 namespace strake::measure {
 
-/// What lies between two ranks.
+/// The path of messages between two ranks.
 enum class Path : std::uint8_t { Node, Network };
 
 /// "node" or "net", as in the names of results.

@@ -75,7 +75,7 @@ bool Sharing::carries(std::int64_t bytes) const noexcept {
          bytes <= settings::number(settings::Id::share_bytes);
 }
 
-void send_shared(const exchange::Typed& typed, const mpi::Peer& to) {
+void send_shared(const exchange::Typed& typed, const mpi::Envelope& to) {
   const auto there = exchange::shared::destination(to);
   const auto lease =
       there ? ShmEndpoint::get()->lease(*there, typed.elements->layout(), typed.address,
@@ -101,7 +101,7 @@ void send_shared(const exchange::Typed& typed, const mpi::Peer& to) {
   transfer.arrived({});
 }
 
-void receive_shared(const exchange::Typed& typed, const mpi::Peer& from) {
+void receive_shared(const exchange::Typed& typed, const mpi::Envelope& from) {
   namespace shared = exchange::shared;
   exchange::CallChannel channel([&](const exchange::Parcel& parcel) {
     const mpi::CommunicatorPtr comm =

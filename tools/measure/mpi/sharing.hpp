@@ -35,8 +35,8 @@ class Sharing {
 
 /// \{ A blocking message between the ranks of the pair, from or into host memory.
 /// \throws Error  it could not go through shared memory: both ends throw. MpiError
-void send_shared(const exchange::Typed& typed, const mpi::Peer& to);
-void receive_shared(const exchange::Typed& typed, const mpi::Peer& from);
+void send_shared(const exchange::Typed& typed, const mpi::Envelope& to);
+void receive_shared(const exchange::Typed& typed, const mpi::Envelope& from);
 /// \}
 
 }  // namespace strake::measure

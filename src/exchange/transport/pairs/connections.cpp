@@ -277,7 +277,7 @@ void Connections::swap_places(Setup& setup, const std::vector<Pair>& pairs) {
     if (resolved[i] != 0 && they_have[i] != 0) continue;
     here_[numbers[i]].theirs = nullptr;
     log::info("an exchange with rank {} goes by MPI: its memory is not shared", ranks[i]);
-    // It may be that the next one finds room.
+    // The next exchange announces the segments anew: there may be room by then.
     const std::lock_guard lock(all.mutex);
     const std::int32_t other = group_->world_rank(ranks[i]);
     if (control_.segment >= 0)
@@ -358,7 +358,7 @@ const std::byte* Connections::find(std::size_t pair, std::int64_t array, ByteRan
   if (is_own(pair) || number < 0 || number >= peers::kFirstDeviceRegion) return nullptr;
   SharedByAll& all = SharedByAll::get();
   const std::lock_guard lock(all.mutex);
-  // It was announced before it was named.
+  // The other rank has announced the region before it named it.
   const auto found = all.directory->find_announced(group_->world_rank(here_[pair].rank), number,
                                                    place.generation.load(kRelaxed));
   if (!found) return nullptr;

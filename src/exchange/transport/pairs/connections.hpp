@@ -47,7 +47,7 @@ class Connections {
   /// Local.
   void close_end(std::size_t pair) noexcept;
 
-  /// Whether that rank's memory is here, and this one's there.
+  /// Whether both ends of the pair have the other's memory mapped.
   [[nodiscard]] bool reaches(std::size_t pair) const noexcept {
     return here_[pair].theirs != nullptr;
   }

@@ -1,5 +1,5 @@
-/// \file  What a rank sends to itself in a planned exchange, in host memory: copies from array to
-/// array. In the memory of a device they are part of its rounds (put/device_put.hpp).
+/// \file  Copies from array to array in host memory, of the bytes that a rank sends to itself in a
+/// planned exchange. In a device's memory they are part of its rounds (put/device_put.hpp).
 #pragma once
 
 #include <memory>
@@ -14,10 +14,11 @@ namespace strake::exchange::planned {
 class OwnCopies {
  public:
   OwnCopies() = default;
-  /// Of each piece `mine` is sent, and `theirs` received.
+  /// The layout `mine` of each piece is sent, `theirs` is received.
   explicit OwnCopies(std::vector<Piece> pieces);
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
-  /// All, in host memory; the other way, if `reverse`, combined with what is there.
+  /// Runs all copies. `reverse`: from the receiving arrays to the sending ones, combined with what
+  /// is there.
   void run(Bases bases, bool reverse, std::span<const Combine> combine);
 
  private:

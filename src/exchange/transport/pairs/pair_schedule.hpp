@@ -44,9 +44,9 @@ class PairSchedule {
   PairSchedule(PairSchedule&&) noexcept = default;
   PairSchedule& operator=(PairSchedule&&) noexcept = default;
 
-  /// Of the packed bytes: whole lines. [bytes]
+  /// Size of the packed bytes, with each piece rounded up to whole lines. [bytes]
   [[nodiscard]] std::int64_t packed_bytes() const noexcept { return packed_bytes_; }
-  /// Of the pieces. [bytes]
+  /// Size of the pieces. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
   /// Whether this rank's end is in device memory.

@@ -32,7 +32,8 @@ struct Round {
 /// Packed bytes that a device may write in a launch that has more to do (put/device_put.hpp).
 class PackedByDevice {
  public:
-  /// Whether it may for a schedule: all is in its memory, and goes in one piece.
+  /// Whether `device` may pack a schedule: all of its arrays are in that memory, and one message
+  /// carries all bytes.
   [[nodiscard]] virtual bool may_be_packed_by(Place device, std::size_t schedule) const = 0;
   /// Returns where the packed bytes go. From then on they are sent as soon as `is_packed()`. Null:
   /// the device doesn't reach that memory, and they are packed as before.

@@ -1,5 +1,5 @@
-/// \file  What the ranks of a node share in a planned exchange: how far each end is, where the
-/// arrays lie, and room for packed bytes.
+/// \file  The words that the ranks of a node share in a planned exchange: how far each end is, and
+/// where the arrays lie.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@ namespace strake::exchange::planned {
 /// receives.
 enum : std::size_t { kSends = 0, kReceives = 1 };
 
-enum class Offer : std::uint8_t {
+enum class OfferState : std::uint8_t {
   Open,
   Claimed,  ///< the receiver is reading them, and will say so
   Back,     ///< they are packed: the sender waited too long, or the receiver can't read them
 };
-[[nodiscard]] constexpr std::uint64_t offer_of(std::uint64_t number, Offer offer) noexcept {
+[[nodiscard]] constexpr std::uint64_t offer_of(std::uint64_t number, OfferState offer) noexcept {
   return number * 4 + static_cast<std::uint64_t>(offer);
 }
 
@@ -33,7 +33,7 @@ struct alignas(64) SequenceCounters {
   /// after as many rounds as it knows that this rank has.
   std::atomic<std::uint32_t> closed{0};
   std::atomic<std::uint64_t> rounds_and_kind{0};  ///< of its rank's Ending
-  /// A round whose bytes are to be read in place, and its Offer. Both ends decide at once:
+  /// A round whose bytes are to be read in place, and its OfferState. Both ends decide at once:
   /// each changes Open, and only Open, to what it wants.
   std::atomic<std::uint64_t> offer{0};
   std::atomic<std::uint64_t> packed{0};  ///< the last round whose bytes were packed after all

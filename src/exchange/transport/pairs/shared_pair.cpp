@@ -57,7 +57,7 @@ bool SharedPair::post() {
   }
   end.in_place[number % 2].store(in_place_ ? 1 : 0, std::memory_order_relaxed);
   if (in_place_) {
-    end.offer.store(offer_of(number, Offer::Open), std::memory_order_relaxed);
+    end.offer.store(offer_of(number, OfferState::Open), std::memory_order_relaxed);
     patient_until_ = Clock::now() + patience_for(schedule(which).size_bytes());
   }
   end.posted.store(number, std::memory_order_release);
@@ -77,13 +77,14 @@ PairTransfer::Completion SharedPair::poll_sent() {
   }
   auto& offer = own_counters(which).offer;
   std::uint64_t is = offer.load(std::memory_order_acquire);
-  if (is == offer_of(number, Offer::Open) && Clock::now() >= patient_until_ &&
-      offer.compare_exchange_strong(is, offer_of(number, Offer::Back), std::memory_order_acq_rel)) {
-    is = offer_of(number, Offer::Back);
-  } else if (is == offer_of(number, Offer::Back)) {
+  if (is == offer_of(number, OfferState::Open) && Clock::now() >= patient_until_ &&
+      offer.compare_exchange_strong(is, offer_of(number, OfferState::Back),
+                                    std::memory_order_acq_rel)) {
+    is = offer_of(number, OfferState::Back);
+  } else if (is == offer_of(number, OfferState::Back)) {
     packs_all_[which] = true;  // the reader's doing: it can't read them
   }
-  if (is != offer_of(number, Offer::Back)) return Completion::Pending;
+  if (is != offer_of(number, OfferState::Back)) return Completion::Pending;
   repacks_ = true;
   pack_to_own(true);
   return Completion::Repacks;
@@ -105,8 +106,8 @@ bool SharedPair::poll() {
   constexpr std::uint64_t kNowAndThen = 16;
   if (!in_place && number % kNowAndThen == 1) Connections::look();
   if (asked_ || !in_place) return true;
-  std::uint64_t open = offer_of(number, Offer::Open);
-  if (!sender.offer.compare_exchange_strong(open, offer_of(number, Offer::Claimed),
+  std::uint64_t open = offer_of(number, OfferState::Open);
+  if (!sender.offer.compare_exchange_strong(open, offer_of(number, OfferState::Claimed),
                                             std::memory_order_acq_rel)) {
     asked_ = true;  // the sender packs them
     return false;
@@ -122,7 +123,7 @@ bool SharedPair::unpack() {
   const std::byte* const packed =
       connections_.their_packed(number_, 1 - which) + packed_at(schedule(which));
   if (schedule(which).unpack(round().bases, packed, find_, round().combine)) return true;
-  their_counters(which).offer.store(offer_of(round().number, Offer::Back),
+  their_counters(which).offer.store(offer_of(round().number, OfferState::Back),
                                     std::memory_order_release);
   asked_ = true;
   return false;
@@ -138,15 +139,16 @@ void SharedPair::cancel() noexcept {
   if (!is_posted()) return;
   const std::uint64_t number = round().number;
   auto& offer = own_counters(out()).offer;
-  std::uint64_t is = offer_of(number, Offer::Open);
-  if (offer.compare_exchange_strong(is, offer_of(number, Offer::Back), std::memory_order_acq_rel) ||
-      is != offer_of(number, Offer::Claimed))
+  std::uint64_t is = offer_of(number, OfferState::Open);
+  if (offer.compare_exchange_strong(is, offer_of(number, OfferState::Back),
+                                    std::memory_order_acq_rel) ||
+      is != offer_of(number, OfferState::Claimed))
     return;
   // The program may free them when this rank has given up.
   const auto& received = their_counters(out()).received;
   const auto reads = [&] {
     return received.load(std::memory_order_acquire) < number &&
-           offer.load(std::memory_order_acquire) == offer_of(number, Offer::Claimed);
+           offer.load(std::memory_order_acquire) == offer_of(number, OfferState::Claimed);
   };
   const Clock::time_point begin = Clock::now();
   for (Backoff backoff; reads(); backoff.pause())

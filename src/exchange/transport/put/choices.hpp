@@ -1,5 +1,5 @@
-/// \file  What is chosen between two ranks of a node whose arrays are both on devices: put, engine,
-/// one-shot, or staged, by which CPUs copy what devices packed.
+/// \file  The choice of a transport between two ranks of a node whose arrays are both on devices:
+/// put, engine, one-shot, or staged, by which CPUs copy what devices packed.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ std::int64_t flag_at(std::size_t peer) {
   return kCountBytes + static_cast<std::int64_t>(peer) * kFlagBytes;
 }
 
-/// Of one round: either way, whichever way the exchange goes.
+/// Size of a buffer for one round with a peer, forward or reverse, in either direction. [bytes]
 std::int64_t buffer_bytes(const DevicePut::PutPeer& peer) {
   const std::int64_t most = std::max(peer.sends->packed_bytes(), peer.receives->packed_bytes());
   return (most + kBufferUnit - 1) / kBufferUnit * kBufferUnit;
@@ -57,7 +57,7 @@ DevicePut::DevicePut(Place place, const std::vector<Place>& arrays, std::vector<
 
 DevicePut::~DevicePut() {
   if (progress_ == nullptr) return;
-  // What was begun has been waited for, or has failed.
+  // A round that is still under way was not waited for: it has failed.
   if (step_ != Step::Idle) give_up();
   try {
     if (progress_->given_up == 0) {
@@ -65,7 +65,7 @@ DevicePut::~DevicePut() {
       if (has_last_) last_->synchronize();
       return;
     }
-    // Others may not know yet, and put.
+    // Peers may not know yet, and put into the staging memory.
     staging_.leak();
     if (is_idle_soon()) return;
   } catch (...) {
@@ -207,8 +207,8 @@ void DevicePut::use_staging(Shared& made, const PutPeer& peer, const StagingOffe
   made.flags.here = reinterpret_cast<const std::uint64_t*>(staging_.data() + mine.flag_at);
 }
 
-/// Each puts into its own rank's packed bytes, and takes from the other's: those of two exchanges
-/// lie there side by side.
+/// Each device puts into its own rank's packed bytes, and takes from the other's: the bytes of two
+/// rounds lie there side by side.
 void DevicePut::use_host_memory(Shared& made, const PutPeer& peer, const Connections& connections) {
   if (!own_ends_.is_there()) {
     own_ends_ = MappedPages(place_.device, connections.own_pages(false));
@@ -261,7 +261,7 @@ void DevicePut::follow(const DeviceStream& work, const DeviceEvent& event) {
   stream_->wait(event);
 }
 
-/// Those of this device.
+/// Keeps the addresses of this device's arrays for the round.
 void DevicePut::keep(Bases bases) {
   bases_.clear();
   for (const std::size_t array : arrays_) bases_.push_back(bases[array]);

@@ -76,7 +76,7 @@ class DevicePut {
   /// the two does not want it.
   [[nodiscard]] bool accepts(Connections& connections, std::size_t peer, const StagingOffer& mine,
                              const StagingOffer& theirs);
-  /// What both have accepted goes by put; else nothing between them does.
+  /// Transfers with the peer go this way if both ends have accepted it; else none does.
   void settle(std::size_t peer, bool accepted);
   /// From the next prepare() on, the launch that puts packs these bytes, too, if they are few. Both
   /// outlive this object.
@@ -129,8 +129,8 @@ class DevicePut {
   /// A whole round in `stream`, of this device.
   /// \throws Unsupported  and nothing was done; CudaError
   void run(Bases bases, DeviceStream& stream);
-  /// Of the last round that has ended, if the device is idle: when its bytes were with the others,
-  /// theirs had come, and all were taken. [us since it began]
+  /// Times in the last round that has ended, if the device is idle: when its bytes were with the
+  /// peers, the peers' had come, and all were taken. [us since the round began]
   /// \throws CudaError
   struct Stages {
     double put = 0;
@@ -151,12 +151,12 @@ class DevicePut {
   [[nodiscard]] bool is_idle() const noexcept;
   /// The device waits for no flag any more, whatever has come.
   void stop_waiting() noexcept;
-  /// The same, and waits up to 2 s for the end of all rounds: their arrays are used no more, unless
-  /// the device is held up by something else.
+  /// As stop_waiting(), and waits up to 2 s for the end of all rounds: their arrays are used no
+  /// more, unless the device is held up by something else.
   void give_up() noexcept;
 
  private:
-  /// What is shared with one peer.
+  /// The buffers and flags that this device shares with one peer.
   struct Shared {
     Transport transport = Transport::Put;
     std::array<PutCopies::Buffer, 2> out{};  ///< what this device puts: forward, and back

@@ -79,7 +79,7 @@ void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::
     }
     while (peer_of(other_ends[i]).pair != peer_of(i).other_end) ++other_ends[i];
   }
-  // What the other end of each says, also where that is this rank's own.
+  // Returns what the other end of each says; it may be this rank's own.
   const auto swap = [&]<typename T>(Setup::Step step, const std::vector<T>& mine) {
     std::vector<T> theirs(ends.size()), out, in;
     for (const std::size_t i : others) out.push_back(mine[i]);

@@ -19,7 +19,7 @@ namespace strake::exchange::planned {
 /// may have any number of devices, and streams of any of them order its exchanges.
 class DevicePuts {
  public:
-  /// What one device has to do.
+  /// One device's part of an exchange.
   struct Part {
     Place place;
     std::vector<DevicePut::PutPeer> peers;

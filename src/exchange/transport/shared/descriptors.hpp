@@ -1,9 +1,9 @@
-/// \file  What a rank shares with the other ranks of its node, behind its control block:
+/// \file  The memory that a rank shares with the other ranks of its node behind its control block:
 /// descriptors, one for each message that it has sent and that was not received yet, and the memory
 /// that their bytes are packed into. The sender writes a descriptor, makes it live, and sends a
 /// header message, which is an ordinary message of MPI's that names the descriptor: so MPI matches,
-/// orders and cancels it. Who receives the header message takes the bytes from the segment, and
-/// sets the descriptor to Done; then the sender uses it again.
+/// orders and cancels it. The receiver takes the bytes from the segment, and sets the descriptor to
+/// Done; then the sender uses it again.
 #pragma once
 
 #include <array>
@@ -64,8 +64,8 @@ struct alignas(64) Descriptor {
   /// How many bytes are packed; kFailed: no more will come.
   alignas(64) std::atomic<std::int64_t> packed{0};
   std::atomic<Offer> offer{Offer::None};
-  /// \{ Of an offer to another rank: an allocation of the sender's, what the layout counts from in
-  /// it, and the layout, encoded, in the segment.
+  /// \{ An offer to another rank: an allocation of the sender's, the offset in it that the layout
+  /// counts from, and the layout, encoded, in the segment.
   std::atomic<std::int32_t> region{0};
   std::atomic<std::uint32_t> region_generation{0};
   std::atomic<std::uint32_t> changed{0};  ///< of any message: announcements wait for the receiver

@@ -9,7 +9,7 @@
 
 namespace strake::exchange::shared {
 
-std::optional<Destination> destination(const mpi::Peer& peer) noexcept {
+std::optional<Destination> destination(const mpi::Envelope& peer) noexcept {
   if (ShmEndpoint::get() == nullptr || peer.rank < 0) return std::nullopt;
   const mpi::CommunicatorPtr& comm = mpi::communicator(peer.comm);
   if (comm == nullptr) return std::nullopt;
@@ -18,7 +18,7 @@ std::optional<Destination> destination(const mpi::Peer& peer) noexcept {
   return Destination{rank, peer.tag, comm->name};
 }
 
-bool add_placeholder_of_header_length(std::int64_t bytes, const mpi::Peer& peer) {
+bool add_placeholder_of_header_length(std::int64_t bytes, const mpi::Envelope& peer) {
   const auto to = destination(peer);
   return to && ShmEndpoint::get()->add_placeholder(*to, bytes);
 }

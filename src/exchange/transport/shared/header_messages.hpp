@@ -25,8 +25,8 @@ namespace strake::exchange::shared {
   return is_header_length(bytes) && ShmEndpoint::get() != nullptr;
 }
 
-/// [bytes] What receives with less room get is not looked at. 0 once one of those has failed for
-/// want of room, and the program goes on (interpose/short_receives.hpp).
+/// [bytes] Receives with less room are not looked at. 0 once one of them has failed for want of
+/// room, and the program goes on (interpose/short_receives.hpp).
 inline constinit std::atomic<std::int64_t> g_least_room{kShortestHeader};
 
 /// Whether a header message may come to a receive with that room (negative: it is not known), and
@@ -56,13 +56,13 @@ inline constinit std::atomic<std::int64_t> g_least_room{kShortestHeader};
 
 /// Where a send goes; nothing where header messages can't go: the process takes no part, the
 /// communicator has no name, or there is no such rank.
-[[nodiscard]] std::optional<Destination> destination(const mpi::Peer& peer) noexcept;
+[[nodiscard]] std::optional<Destination> destination(const mpi::Envelope& peer) noexcept;
 
 /// The general case of add_placeholder().
-bool add_placeholder_of_header_length(std::int64_t bytes, const mpi::Peer& peer);
+bool add_placeholder_of_header_length(std::int64_t bytes, const mpi::Envelope& peer);
 /// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are a
 /// header message's. True: it has got a descriptor; drop_placeholder() if it is not sent after all.
-inline bool add_placeholder(std::int64_t bytes, const mpi::Peer& peer) {
+inline bool add_placeholder(std::int64_t bytes, const mpi::Envelope& peer) {
   return like_header(bytes) && add_placeholder_of_header_length(bytes, peer);
 }
 /// The last send that has got a placeholder was refused.
@@ -86,7 +86,7 @@ inline void drop_placeholder() noexcept { ShmEndpoint::get()->send_segment().dro
 
 /// The first bytes of a message, where they can be looked at.
 using Landed = std::array<std::byte, sizeof(Header)>;
-/// Of a message that has come into memory of that kind. \throws CudaError
+/// Reads the first bytes of a message that has come to `data`, in `memory`. \throws CudaError
 [[nodiscard]] Landed read_landed(const std::byte* data, MemoryKind memory);
 
 /// Tells a status that so many bytes came.
@@ -98,14 +98,15 @@ enum class Met : std::uint8_t {
   Matched,  ///< by a probe, and received from there
   Dropped,  ///< by see_message()
 };
-/// What a received message of a header message's size names: `landed` are its bytes, `status` is of
-/// its receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing
-/// where it is a message of its own. \throws Error  the segment is not as it should be
+/// Opens the message that a received message of a header message's size names: `landed` are its
+/// first bytes, `status` is of its receive on `comm`, which was looked up (mpi::communicator) when
+/// the receive was posted. Nothing: the received message is no header message.
+/// \throws Error  the segment is not as it should be
 [[nodiscard]] std::optional<Delivery> open(const MPI_Status& status,
                                            const mpi::CommunicatorPtr& comm, const Landed& landed,
                                            Met met = Met::No);
-/// The same where the message may have any size; `read()` gives what has landed. From then on the
-/// status tells of the bytes that a header message stands for.
+/// As open(), for a received message of any size; `read()` gives its first bytes. `status` then
+/// tells the bytes of the message that a header message names.
 template <typename Read>
 [[nodiscard]] std::optional<Delivery> look(MPI_Status& status, const mpi::CommunicatorPtr& comm,
                                            Met met, const Read& read) {

@@ -54,15 +54,16 @@ class Delivery {
         from_(from),
         source_(std::move(source)) {}
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
-  /// Whether it comes straight from the sender's memory.
+  /// Whether the message comes straight from the sender's memory.
   [[nodiscard]] bool direct() const noexcept { return source_.has_value(); }
   /// Copies such a message to `layout` from `address` on in host memory, which has as many bytes.
   /// False: it comes another way or from a device's memory, or has more or fewer.
   bool copy_to(const Layout& layout, std::byte* address) const;
-  /// The same copy between two memories of one device. Nothing: it is none. \throws CudaError
+  /// Returns the copy of such a message to `layout` within one device's memory. Nothing: the
+  /// message is not in the memory `place`, or has more or fewer bytes. \throws CudaError
   [[nodiscard]] std::optional<Pull> pull_to(const Layout& layout, Place place) const;
-  /// Of one that is packed: waits until the bytes before `end` are, and tells how many are.
-  /// \throws Error  they will not be: packing failed, or the sender is dead
+  /// Waits until the sender of a packed message has packed the bytes before `end`, and returns how
+  /// many are packed. \throws Error  they will not be: packing failed, or the sender is dead
   std::int64_t wait_until(std::int64_t end) const;
   /// Calls `take(piece, packed)` for the pieces of the first `bytes`, each as soon as it is packed:
   /// byte i is at packed[i].
@@ -79,7 +80,8 @@ class Delivery {
       begin = piece.end;
     }
   }
-  /// The same, once all are there, and side by side.
+  /// Calls `take(packed)` once the first `bytes` are all packed, side by side.
+  /// \throws Error  as wait_until()
   template <typename Take>
   void take_whole(std::int64_t bytes, const Take& take) const {
     if (direct()) return take_gathered(bytes, [&](const std::byte* packed) { take(packed); });
@@ -149,9 +151,9 @@ class PeerSegments {
   /// `from`. Nothing: it is a message of its own. An offer is claimed: done() has to follow soon.
   /// \throws Error  the segment is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
-  /// Whether that rank's process is known to be gone. Four system calls.
+  /// Whether the process of `rank` is known to be gone. Up to four system calls.
   [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept { return directory_.is_gone(rank); }
-  /// Whether they name anything.
+  /// Whether `landed` names a message of `from`'s to this rank.
   [[nodiscard]] bool is_header(const std::byte* landed, std::int32_t from) {
     return descriptor_of(landed, from) != nullptr;
   }

@@ -14,13 +14,13 @@ namespace {
 
 constexpr Place kHost = {MemoryKind::Host, -1};
 
-/// Receives of one layout that differ.
+/// Copies that are kept of one layout, to different layouts.
 constexpr std::size_t kMostCompiled = 16;
-/// That are kept, about.
+/// Memory of the layouts that are kept, about. [bytes]
 constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
 
-/// Of two boxes of one shape, the same copy with its loops in the order of the target's strides,
-/// the longest outermost: blocks that lie side by side on both sides become one.
+/// Sorts the loops of a copy between two boxes of one shape by the target's strides, the longest
+/// outermost: blocks that lie side by side on both sides become one.
 void sort_loops(Layout& to, Layout& from) {
   const auto same = [](const Dim& a, const Dim& b) { return a.count == b.count; };
   if (to.kind() != Layout::Kind::Box || from.kind() != Layout::Kind::Box ||

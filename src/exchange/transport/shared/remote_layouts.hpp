@@ -24,15 +24,15 @@ class RemoteLayout {
  public:
   explicit RemoteLayout(Layout layout) : layout_(std::move(layout)) {}
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  /// The copy of it to `to`, of as many bytes; only as a whole, since it takes the bytes in what
-  /// order suits the memories. Compiled at first use; ~20 ns then.
+  /// The copy of this layout to `to`, of as many bytes; only as a whole, since it takes the bytes
+  /// in what order suits the memories. Compiled at first use; ~20 ns then.
   /// \throws std::bad_alloc
   [[nodiscard]] const std::shared_ptr<const CopyPlan>& plan_to(const Layout& to);
-  /// The same where both lie in memory of one device. \throws as compile_device_copy()
+  /// As plan_to(), where both layouts lie in `place`, a device's. \throws as compile_device_copy()
   [[nodiscard]] const DeviceCopy& device_copy_to(const Layout& to, Place place);
-  /// The copy of it to packed bytes, also in parts. \throws as plan_to()
+  /// The copy of this layout to packed bytes, also in parts. \throws as plan_to()
   [[nodiscard]] const CopyPlan& packing();
-  /// The copy of it, in a device's memory, to packed bytes in pinned memory.
+  /// The copy of this layout, in a device's memory, to packed bytes in pinned memory.
   /// \throws as compile_device_copy()
   [[nodiscard]] const DeviceCopy& device_packing(Place place);
 
@@ -55,16 +55,16 @@ class RemoteLayout {
   std::vector<std::pair<Place, DeviceCopy>> device_packing_;
 };
 
-/// Those that were used last. One thread at a time.
+/// The remote layouts that were used last. One thread at a time.
 class RemoteLayouts {
  public:
   /// `most` are kept; 0: each message's layout is decoded anew (the paper's naive form).
   explicit RemoteLayouts(std::size_t most) : most_(most) {}
-  /// The layout of that hash, which `words` say in another process's memory.
-  /// \throws InvalidArgument they are no layout
+  /// The layout with `hash`, which `words` encode in another process's memory.
+  /// \throws InvalidArgument  they are no layout, or another one
   [[nodiscard]] std::shared_ptr<RemoteLayout> find(Hash128 hash,
                                                    std::span<const std::int64_t> words);
-  /// The same of a layout of this process.
+  /// As find() by hash, for a layout of this process.
   [[nodiscard]] std::shared_ptr<RemoteLayout> find(const Layout& layout);
 
  private:

@@ -245,7 +245,8 @@ void SendSegment::withdraw(const Lease& lease) noexcept {
   release(lease);
 }
 
-/// What the receivers are done with can be used again. Looks at that many, in turn.
+/// Frees the descriptors and blocks that receivers are done with. Looks at `most` descriptors, in
+/// turn.
 void SendSegment::collect(std::uint32_t most) {
   for (std::uint32_t looked = std::min(most, used_); looked > 0; --looked) {
     const std::uint32_t number = used_descriptors_[first_used_ % kDescriptors];

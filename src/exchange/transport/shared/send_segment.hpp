@@ -83,11 +83,11 @@ class SendSegment {
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
     return lease(to, bytes, true);
   }
-  /// The same of a message that is to be offered: memory for its packed bytes comes by prepare().
+  /// A descriptor for a message that is to be offered, whose room has no memory before prepare().
   [[nodiscard]] std::optional<Lease> lease_unpacked(const Destination& to, std::int64_t bytes) {
     return lease(to, bytes, false);
   }
-  /// Before it is packed after all. False: there is no memory.
+  /// Gets the memory to pack an offered message into after all. False: there is none.
   [[nodiscard]] bool prepare(const Lease& lease);
   /// A live descriptor for a message of a header message's length whose bytes MPI carries. False:
   /// there is none.
@@ -100,10 +100,11 @@ class SendSegment {
   /// room for the layout in the segment. ~50 ns for a layout that was offered before.
   bool offer(const Lease& lease, const sharing::Arenas::Region& region, const std::byte* address,
              const Layout& layout);
-  /// The same of a message to this rank itself, in any memory. It takes nothing in the segment.
+  /// As offer(), for a message to this rank itself, in any memory. The layout is not put into the
+  /// segment.
   void offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout,
                      Place place);
-  /// A message to this rank itself, which lies there.
+  /// An offered message to this rank itself.
   struct Own {
     Layout layout;
     const std::byte* address = nullptr;
@@ -111,7 +112,7 @@ class SendSegment {
   };
   /// \param descriptor  its number. \throws std::out_of_range  there never was one
   [[nodiscard]] const Own& own(std::size_t descriptor) const { return to_self_.at(descriptor); }
-  /// Whether a message that lies there is on its way, or was not long ago.
+  /// Whether a message offered from `region` is on its way, or its lease is not released.
   [[nodiscard]] bool offers_from(std::int32_t region) noexcept {
     if (offered_[static_cast<std::size_t>(region)] != 0) collect(kDescriptors);
     return offered_[static_cast<std::size_t>(region)] != 0;
@@ -132,7 +133,7 @@ class SendSegment {
   void withdraw(const Lease& lease) noexcept;
 
  private:
-  /// What only this process knows of a descriptor.
+  /// State of a descriptor that only this process has.
   struct Held {
     std::int64_t at = -1;    ///< of its block in the segment; negative: it has none
     std::int64_t bytes = 0;  ///< asked for
@@ -176,7 +177,7 @@ class SendSegment {
   Lengths lengths_;
   std::uint32_t placeholder_ = 0;  ///< the descriptor of the last add_placeholder()
   std::vector<std::uint32_t> free_descriptors_;
-  /// Those in use, in turn: a ring.
+  /// The descriptors in use, in turn: a ring.
   std::array<std::uint32_t, kDescriptors> used_descriptors_{};
   std::uint32_t first_used_ = 0;
   std::uint32_t used_ = 0;

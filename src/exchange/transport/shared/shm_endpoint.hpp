@@ -20,7 +20,7 @@
 
 namespace strake::exchange::shared {
 
-/// What the sender of a message does until that is taken.
+/// How the sender of a message spends the time until the receiver has taken it.
 enum class Sender : std::uint8_t {
   Busy,        ///< it works, or waits for other messages, too
   Idle,        ///< it waits for this message alone
@@ -29,7 +29,7 @@ enum class Sender : std::uint8_t {
 
 class ShmEndpoint {
  public:
-  /// That of the process; null unless it takes part. < 1 ns.
+  /// The endpoint of the process; null unless it takes part. < 1 ns.
   [[nodiscard]] static ShmEndpoint* get() noexcept {
     return s_open.load(std::memory_order_acquire);
   }
@@ -43,8 +43,8 @@ class ShmEndpoint {
   /// A descriptor for a message, `layout` from `address` on at `place`, in host memory or a
   /// device's; nothing: it has to go by MPI. It is offered where it lies, if that rank can read it
   /// there. Not in host memory if the sender is idle: two processors that pack and unpack at a time
-  /// are faster than one that copies. From a device's memory only what can be offered, and now and
-  /// then one that tells of the allocation.
+  /// are faster than one that copies. Device memory: only if the receiver can read it in place. Now
+  /// and then one message is packed to announce a new allocation.
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, const Layout& layout,
                                            const std::byte* address, Place place,
                                            Sender sender = Sender::Busy);
@@ -62,8 +62,8 @@ class ShmEndpoint {
   /// it: about as long as packing them takes, so that it loses no more than it might gain.
   [[nodiscard]] std::chrono::nanoseconds patience(std::int32_t rank, std::int64_t bytes,
                                                   Place place) const noexcept;
-  /// [bytes] Shorter messages go by MPI. From a device's memory, whose packing takes two launches,
-  /// all do but those that are shorter than a header message.
+  /// [bytes] Shorter messages go by MPI: from a device's memory, whose packing takes two launches,
+  /// only those that are not longer than a header message.
   [[nodiscard]] std::int64_t limit(Place place = {}) const noexcept {
     return place.kind == MemoryKind::Device ? kLongestHeader + 1 : limit_;
   }

@@ -1,0 +1,6 @@
+// Refused: its bytes are sent
+#include <vector>
+
+#include "strake/grid.hpp"
+
+void run(strake::Grid& grid) { (void)grid.add<std::vector<double>>("lists"); }
