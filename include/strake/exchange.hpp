@@ -170,6 +170,9 @@ class STRAKE_API Exchange {
 
  private:
   friend class Grid;
+  friend class Ghosts;
+  /// Number of the last round that was started.
+  [[nodiscard]] std::int64_t round() const noexcept;
   struct STRAKE_API Delete {
     void operator()(Impl* impl) const noexcept;
   };

@@ -312,17 +312,18 @@ class STRAKE_API Grid {
 class STRAKE_API Ghosts {
  public:
   Ghosts(Ghosts&& other) noexcept;
-  /// Ends the exchange that this object stood for before, as the destructor does.
+  /// Ends the exchange that this object stood for before, as the destructor does. (An exchange of
+  /// one of its fields can't begin before: grid.exchange() throws.)
   Ghosts& operator=(Ghosts&& other) noexcept;
   /// Waits for the exchange if neither test() nor wait() has reported its end, and says so on
-  /// stderr (STRAKE_LOG): the program has forgotten it. While an exception unwinds the stack it
-  /// waits for nothing.
+  /// stderr (STRAKE_LOG): the program has forgotten it. While an exception unwinds the stack, the
+  /// grid's exchanges are given up instead (Exchange::give_up).
   ~Ghosts() {
     // The program's own C++ library knows, as in Exchange::~Exchange.
     end(std::uncaught_exceptions() > exceptions_);
   }
 
-  /// Whether all ghost cells are there. Moves what can be moved.
+  /// Whether all ghost cells are there; true, too, once the grid is gone. Moves what can be moved.
   bool test();
   /// Whether a subgrid's ghost cells in a direction are there, so that work there can begin; true
   /// if there are none.
@@ -337,10 +338,14 @@ class STRAKE_API Ghosts {
   friend class Grid;
   Ghosts(Exchange& exchange, const Grid::Impl& grid) noexcept;
   void end(bool unwinding) noexcept;
+  /// Whether the end of the exchange was not reported here, and no later one of its fields has
+  /// begun.
+  [[nodiscard]] bool is_last() const noexcept;
 
   Exchange* exchange_;      ///< null once its end was reported
   const Grid::Impl* grid_;  ///< which stays where it is when the Grid is moved
   std::weak_ptr<const void> grid_lives_;
+  std::int64_t round_ = 0;                       ///< of the exchange
   int exceptions_ = std::uncaught_exceptions();  ///< that unwound the stack when it was made
 };
 

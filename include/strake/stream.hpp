@@ -1,6 +1,8 @@
 /// \file  Streams and events: where copies are enqueued, and points in that work to wait for.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -22,7 +24,7 @@ class STRAKE_API Event {
  public:
   /// Not recorded yet: query(), synchronize() and Stream::wait() throw InvalidArgument.
   Event() noexcept;
-  /// The other one is then as if never recorded.
+  /// `other` counts as not recorded then.
   Event(Event&& other) noexcept;
   Event& operator=(Event&& other) noexcept;
   ~Event();
@@ -109,7 +111,8 @@ class StreamRef {
 };
 
 /// The streams that a call is ordered with: none, one, or several. It owns none of them, and lives
-/// no longer than the call.
+/// no longer than the call. A null `cudaStream_t` is the legacy default stream of the current
+/// device alone.
 class Streams {
  public:
   Streams() noexcept = default;
@@ -119,6 +122,8 @@ class Streams {
   Streams(StreamRef one) : refs_{one} {}
   Streams(std::span<Stream> several) noexcept : streams_(several) {}
   Streams(std::vector<Stream>& several) noexcept : streams_(several) {}
+  template <std::size_t Count>
+  Streams(std::array<Stream, Count>& several) noexcept : streams_(several) {}
   Streams(std::initializer_list<StreamRef> several) : refs_(several) {}
   // NOLINTEND(*-explicit-*)
 

@@ -15,7 +15,8 @@ struct PutProgress {
   volatile std::uint64_t given_up = 0;
 };
 
-/// Counts of a rank, in memory of its device; zero at first.
+/// Numbers that the kernels of a rank's puts keep from round to round, in memory of its device;
+/// zero at first.
 struct PutCounts {
   std::uint64_t round = 0;  ///< the last that was put
   std::uint32_t put_arrivals = 0;

@@ -37,23 +37,30 @@ const Box& FieldHandle::owned_region(int subgrid) const { return data_->part(sub
 const Box& FieldHandle::stored_region(int subgrid) const { return data_->part(subgrid).stored; }
 
 Ghosts::Ghosts(Exchange& exchange, const Grid::Impl& grid) noexcept
-    : exchange_(&exchange), grid_(&grid), grid_lives_(grid.lives) {}
+    : exchange_(&exchange), grid_(&grid), grid_lives_(grid.lives), round_(exchange.round()) {}
 Ghosts::Ghosts(Ghosts&& other) noexcept
     : exchange_(std::exchange(other.exchange_, nullptr)),
       grid_(other.grid_),
-      grid_lives_(std::move(other.grid_lives_)) {}
+      grid_lives_(std::move(other.grid_lives_)),
+      round_(other.round_) {}
 Ghosts& Ghosts::operator=(Ghosts&& other) noexcept {
   if (this == &other) return *this;
   end(false);
   exchange_ = std::exchange(other.exchange_, nullptr);
   grid_ = other.grid_;
   grid_lives_ = std::move(other.grid_lives_);
+  round_ = other.round_;
   return *this;
 }
 
-void Ghosts::end(bool unwinding) noexcept {
+bool Ghosts::is_last() const noexcept {
   // A grid that is gone has ended its exchanges.
-  if (exchange_ == nullptr || unwinding || grid_lives_.expired() || !exchange_->running()) return;
+  return exchange_ != nullptr && !grid_lives_.expired() && exchange_->round() == round_;
+}
+
+void Ghosts::end(bool unwinding) noexcept {
+  if (!is_last() || !exchange_->running()) return;
+  if (unwinding) return grid_->unwind();
   log::warn(
       "ghost cells were never waited for: keep what Grid::exchange() returns, and call its wait()");
   try {
@@ -65,21 +72,22 @@ void Ghosts::end(bool unwinding) noexcept {
 }
 
 bool Ghosts::test() {
-  if (exchange_ == nullptr) return true;
-  if (!grid_->test(*exchange_)) return false;
+  if (is_last() && !grid_->test(*exchange_)) return false;
   exchange_ = nullptr;
   return true;
 }
 void Ghosts::wait(const Streams& before) {
-  if (exchange_ == nullptr) return;
-  StreamList streams(before);
-  streams.all().empty() ? grid_->wait(*exchange_) : grid_->wait(*exchange_, streams.all());
+  if (is_last()) {
+    StreamList streams(before);
+    streams.all().empty() ? grid_->wait(*exchange_) : grid_->wait(*exchange_, streams.all());
+  }
   exchange_ = nullptr;
 }
 bool Ghosts::test(Direction direction, int subgrid) {
+  if (grid_lives_.expired()) return true;
   grid_->require_subgrid(subgrid);
   const auto other = grid_->neighbour(direction, subgrid);
-  return !other || exchange_ == nullptr || grid_->test(*exchange_, other->rank);
+  return !other || !is_last() || grid_->test(*exchange_, other->rank);
 }
 void Ghosts::wait(Direction direction, int subgrid) {
   for (exchange::Backoff backoff; !test(direction, subgrid);) backoff.pause();

@@ -5,12 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "exchange/collective/first_fault.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "interpose/collective.hpp"
 #include "interpose/collective_operation.hpp"
@@ -20,6 +20,8 @@
 #include "interpose/requests.hpp"
 #include "mpi/neighbours.hpp"
 #include "mpi/own_world.hpp"
+#include "settings/log.hpp"
+#include "strake/error.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -164,6 +166,22 @@ std::shared_ptr<PairCall> call_of(const PairKind& kind, Bundling bundling, MPI_C
   return call;
 }
 
+/// Runs `act`. False: something was not to be had, as an exception of Strake's said.
+template <typename Act>
+bool unless_short_of_memory(const Act& act) {
+  try {
+    act();
+    return true;
+  } catch (const MpiError&) {
+    throw;
+  } catch (const Error& failed) {
+    log::warn("a persistent collective is left to the MPI library: {}", failed.what());
+  } catch (const std::bad_alloc&) {
+    log::warn("a persistent collective is left to the MPI library: there is no memory");
+  }
+  return false;
+}
+
 /// A persistent call has a number of its own: ranks may start several in different orders. Where
 /// one rank can't make it, the MPI library has it on all.
 template <typename Tail, typename Leave, typename Describe>
@@ -172,23 +190,27 @@ int make_persistent(const PairKind& kind, const Tail& tail, const Leave& leave,
   const MPI_Comm comm = tail.comm();
   std::shared_ptr<PairCall> call;
   bool right = false;
-  std::int32_t number = 0;
+  bool made = false;
   const int agreed = guarded(comm, [&] {
     Requests::get().hand_on();
-    PairCall::Kind made = kind.call;
-    if (made.sends_empty) made.bundling = Bundling::Pairs;
-    exchange::FirstFault fault;
-    fault.guard([&] {
-      call = std::make_shared<PairCall>(made, comm, kind.members, 0);
+    PairCall::Kind wanted = kind.call;
+    if (wanted.sends_empty) wanted.bundling = Bundling::Pairs;
+    const bool described = unless_short_of_memory([&] {
+      call = std::make_shared<PairCall>(wanted, comm, kind.members, 0);
       right = describe(*call);
+      if (right) call->messages.choose();
     });
-    number = mpi::agree_on_number(comm, right);
+    const std::int32_t number = mpi::agree_on_number(comm, described && right);
+    if (number == 0) return MPI_SUCCESS;
+    const bool here = unless_short_of_memory([&] { call->messages.make(number); });
+    const std::int32_t of_bundles = mpi::agree_on_number(comm, here);
+    made = of_bundles != 0;
+    if (made) call->messages.number_bundles(of_bundles);
     return MPI_SUCCESS;
   });
   if (agreed != MPI_SUCCESS) return agreed;
-  if (number == 0) return leave(right ? Reason::NoAgreement : Reason::BadArguments);
+  if (!made) return leave(right ? Reason::NoAgreement : Reason::BadArguments);
   return guarded(comm, [&] {
-    call->messages.make(number);
     Requests& ours = Requests::get();
     auto operation =
         ours.make_operation<CollectiveOperation>(call, mpi::communicator(comm), std::uint32_t{0});

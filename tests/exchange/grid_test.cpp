@@ -183,12 +183,21 @@ TEST(Grid, ghosts_that_are_not_waited_for_end) {
               std::string::npos);
     check(a.view(), expected, 0, step);
   }
+  // An object of an earlier exchange ends no later one.
+  Ghosts earlier = grid.exchange();
+  for (const int z : {-1, 1}) earlier.wait({0, 0, z});
+  earlier.wait();
+  Ghosts later = grid.exchange();
+  earlier = Ghosts(std::move(later));
+  EXPECT_TRUE(later.test());  // NOLINT(bugprone-use-after-move)
+  earlier.wait();
   std::optional<Grid> gone(Grid(MPI_COMM_WORLD, {8, 8, 8}, {.place = place()}));
   (void)gone->add<double>("u");
   Ghosts left = gone->exchange();
   Ghosts moved = std::move(left);
   EXPECT_TRUE(left.test());  // NOLINT(bugprone-use-after-move)
   gone.reset();
+  moved.wait();
 }
 
 TEST(Grid, many_fields_and_a_plan_that_was_refused) {

@@ -3,6 +3,8 @@
 /// rank waits for one that is in another call.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -15,25 +17,27 @@ namespace strake::exchange {
 class BundleChoice {
  public:
   explicit BundleChoice(const Members& members) : members_(members) {}
-  /// Adds this rank's next block to `rank`. [bytes]
-  void add(int rank, std::int64_t bytes);
-  /// Tells the receivers which blocks go in bundles, and hears it from the senders. All ranks that
-  /// make the call take part, each once it has added its blocks.
-  /// \param number  of the call: the tag of these messages \throws MpiError
-  void tell(std::int32_t number);
-  /// Whether the block of `edge` goes in a bundle. For a receive this is known after tell().
+  /// The next block to, or from, that rank. Both ends add blocks in one order. [bytes]
+  void add(Direction direction, int rank, std::uint32_t edge, std::int64_t bytes);
+  /// All blocks were added: chooses. tell() takes no memory then.
+  void choose();
+  /// Receivers learn what their senders chose. All ranks that make the call take part.
+  /// \param number  of the call, of which no other message is on its way
+  /// \return  MPI_SUCCESS, or what the MPI library returned
+  [[nodiscard]] int tell(std::int32_t number) noexcept;
+  /// Whether a bundle has the block of that edge. Of a receive: once the senders have told.
   [[nodiscard]] bool bundled(Direction direction, int rank, std::uint32_t edge) const noexcept;
 
  private:
   struct Blocks {
     BundledMessages bundle;
-    std::vector<char> bundled;  ///< by edge
+    std::vector<std::uint32_t> edges;
+    std::vector<char> bundled;  ///< by place in `edges`
   };
-  /// A bundle of one block saves no message.
-  static void drop_single(Blocks& blocks);
 
   const Members& members_;
   std::map<int, Blocks> sent_, received_;  ///< by rank
+  std::vector<MPI_Request> requests_;
 };
 
 }  // namespace strake::exchange

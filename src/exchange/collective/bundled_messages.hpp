@@ -60,6 +60,8 @@ class PairBundle {
   [[nodiscard]] bool is_of(Direction direction, int rank) const noexcept {
     return direction == direction_ && rank == rank_;
   }
+  /// Before it is started. \param number  as PairMessage's
+  void set_number(std::int32_t number) noexcept { number_ = number; }
   /// Before its messages start. Once all were added.
   void start(std::uint32_t call, FirstFault& fault) noexcept;
   /// Takes the steps that need no waiting. True: it is done.

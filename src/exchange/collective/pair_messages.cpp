@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "exchange/collective/bundle_choice.hpp"
 #include "exchange/transport/launch_batcher.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -64,20 +64,27 @@ void PairMessages::make_message(Added added, BundledMessages* bundle, Told told)
   if (bundle != nullptr) bundle->add(message, added.rank);
 }
 
+void PairMessages::choose() {
+  choice_.emplace(members_);
+  if (!by_pairs_) return;
+  for (const Added& one : added_) choice_->add(one.direction, one.rank, one.edge, one.bytes());
+  choice_->choose();
+}
+
 void PairMessages::make(std::int32_t number) {
   number_ = number;
-  BundleChoice choice(members_);
-  if (by_pairs_) {
-    for (const Added& one : added_)
-      if (one.direction == Direction::Send) choice.add(one.rank, one.bytes());
-    choice.tell(number);
-  }
+  if (choice_->tell(number) != MPI_SUCCESS) throw Error("ranks did not learn of their bundles");
   for (Added& one : added_) {
-    const bool bundled = choice.bundled(one.direction, one.rank, one.edge);
+    const bool bundled = choice_->bundled(one.direction, one.rank, one.edge);
     BundledMessages* const bundle = bundled ? &pair_bundle(one.direction, one.rank) : nullptr;
     make_message(std::move(one), bundle, Told::InBundle);
   }
   added_.clear();
+  choice_.reset();
+}
+
+void PairMessages::number_bundles(std::int32_t number) noexcept {
+  for (PairBundle& bundle : bundles_) bundle.set_number(number);
 }
 
 void PairMessages::start(std::uint32_t call) noexcept {

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "exchange/collective/bundle_choice.hpp"
 #include "exchange/collective/bundled_messages.hpp"
 #include "exchange/collective/first_fault.hpp"
 #include "exchange/collective/members.hpp"
@@ -36,9 +38,15 @@ class PairMessages {
   /// Adds one, before they are started. Messages between two ranks in one direction are added in
   /// the order of their numbers. \throws OutOfMemory
   void add(Direction direction, int rank, std::uint32_t edge, Typed typed);
-  /// All messages of a persistent call were added; all its ranks call this. Those that go together
-  /// are known at both ends then. \throws OutOfMemory, MpiError
+  /// \{ A persistent call, of which all messages were added. All its ranks call these, in turn:
+  /// chooses which messages go together; \throws std::bad_alloc
+  void choose();
+  /// tells it to the other ends, and makes the messages; \throws OutOfMemory, Error
   void make(std::int32_t number);
+  /// gives bundles a number of their own: they leave when all their blocks are there, which may be
+  /// before or after messages that go by themselves.
+  void number_bundles(std::int32_t number) noexcept;
+  /// \}
   /// Starts them all, as call `call` of that number. A fault ends one message, and is told by
   /// error().
   void start(std::uint32_t call) noexcept;
@@ -86,6 +94,7 @@ class PairMessages {
   bool by_pairs_;
   Relays* relays_;            ///< null: relays carry nothing
   std::vector<Added> added_;  ///< of a persistent call, until they are made
+  std::optional<BundleChoice> choice_;
   std::list<PairMessage> all_;
   std::list<PairBundle> bundles_;
   std::vector<BundledMessages> given_, got_;  ///< by share of the relays

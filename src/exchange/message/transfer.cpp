@@ -67,7 +67,8 @@ Transfer::~Transfer() {
     withdraw();  // it was never posted
     release_lease();
   }
-  // The device's runtime may be gone by now: it is not called for a message that is done.
+  // Copies of a message that is done have ended: the device's runtime, which may be gone by now, is
+  // asked about others alone.
   if (state_ == State::Idle || packing_.by_cpu()) return;
   packing_.forget();
   try {

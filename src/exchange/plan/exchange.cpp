@@ -348,6 +348,7 @@ void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
   impl_->start(arrays, true, combine, {});
 }
+std::int64_t Exchange::round() const noexcept { return impl_ == nullptr ? 0 : impl_->round(); }
 bool Exchange::running() const noexcept { return impl_ != nullptr && impl_->running(); }
 bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || impl_->arrived(peer); }
 bool Exchange::test() { return impl_ == nullptr || impl_->test(); }

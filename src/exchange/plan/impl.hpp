@@ -73,6 +73,9 @@ class STRAKE_LOCAL Exchange::Impl {
   /// In MPI_Finalize: all exchanges of the process that are still alive take part no longer.
   static void end_all() noexcept;
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
+  [[nodiscard]] std::int64_t round() const noexcept {
+    return static_cast<std::int64_t>(round_.number);
+  }
   [[nodiscard]] bool arrived(int peer) const noexcept {
     if (!running_ || done_) return true;
     return std::ranges::all_of(peers_,

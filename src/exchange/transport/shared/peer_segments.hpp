@@ -178,8 +178,8 @@ class PeerSegments {
   /// for its message, and may look at it, has matched one from there.
   template <typename Safe>
   void free_overtaken(const Safe& safe) {
-    // `safe` may find that a receive has got the message, or let the program look by a probe; and
-    // the sender may take back a message that it has cancelled.
+    // The loop walks a copy, and looks at each suspect twice: `safe` makes progress, by which a
+    // receive may get the message, and the sender may take back one that it has cancelled.
     const std::vector<Suspect> all = suspects_;
     for (const Suspect& suspect : all) {
       if (!suspect.overtaken || !is_live(suspect)) continue;
