@@ -103,14 +103,17 @@ class STRAKE_API Exchange {
   /// the work that `after` holds now is done; `arrays[i]` is the address of array i. Sent bytes
   /// must not be changed, and received ones not be used, before the exchange has ended. Waits for
   /// no other rank; test() and wait(), of this exchange or of another one that this thread has
-  /// begun, do what can't be done yet. \param after  streams of the devices that hold arrays; one
-  /// of them orders what all devices do; none: the legacy default streams of these devices. A graph
-  /// that they capture contains the start; a wait() with streams ends the exchange then. \throws
-  /// InvalidArgument  not as many addresses as arrays, an array that is elsewhere than planned; the
-  /// exchange has begun already; a stream of another device than the arrays'; some streams are
-  /// being captured, some not. Unsupported  streams are being captured, and not all ranks' arrays
-  /// can be reached from this device, or copy engines move the bytes (STRAKE_METHOD=engine).
-  /// MpiError, CudaError
+  /// begun, do what can't be done yet.
+  ///
+  /// \param after  streams of the devices that hold arrays; one of them orders what all devices do;
+  /// none: the legacy default streams of these devices. A graph that they capture contains the
+  /// start; a wait() with streams ends the exchange then.
+  ///
+  /// \throws InvalidArgument  not as many addresses as arrays, an array that is elsewhere than
+  /// planned; the exchange has begun already; a stream of another device than the arrays'; some
+  /// streams are being captured, some not. Unsupported  streams are being captured, and not all
+  /// ranks' arrays can be reached from this device, or copy engines move the bytes
+  /// (STRAKE_METHOD=engine). MpiError, CudaError
   void start(std::span<std::byte* const> arrays, const Streams& after = {});
   /// Enqueues a whole exchange of arrays in a device's memory in `streams`: after the work in all
   /// of them, and before work that any of them gets later. No CPU waits or takes part, and the
@@ -120,7 +123,9 @@ class STRAKE_API Exchange {
   /// exchange when its work in streams and graphs is done. A launch of a graph is a use like
   /// others: order it with them by streams and events, and let none come between a start and its
   /// end. A stream that waits for a rank that has left, given up, or died, waits until the job is
-  /// ended. Of exchanges in several streams up to 16 may wait at once. \throws  as start()
+  /// ended. Of exchanges in several streams up to 16 may wait at once.
+  ///
+  /// \throws  as start()
   void enqueue(std::span<std::byte* const> arrays, const Streams& streams);
   /// Reverse exchange: sends each received region back to its owner, which merges it by
   /// `combine[array]`, in the order of the owner's send() calls: the same result in each run (but

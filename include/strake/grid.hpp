@@ -186,10 +186,11 @@ class STRAKE_API Grid {
 
   /// Begins to fill the ghost cells of `fields`, after the work that the streams `after` hold (of
   /// the devices that hold this rank's subgrids; none: their legacy default streams). Planned at
-  /// its first use, which is collective, as is each use between neighbours. \throws InvalidArgument
-  /// an exchange of one of these fields has not ended; when planned, on all ranks: these give
-  /// different fields, axes or depths. Error  with STRAKE_CHECK=1: this rank has read ghost cells
-  /// too early (docs/how-to/grid.md); as Exchange::start
+  /// its first use, which is collective, as is each use between neighbours.
+  ///
+  /// \throws InvalidArgument  an exchange of one of these fields has not ended; when planned, on
+  /// all ranks: these give different fields, axes or depths. Error  with STRAKE_CHECK=1: this rank
+  /// has read ghost cells too early (docs/how-to/grid.md); as Exchange::start
   [[nodiscard]] Ghosts exchange(const Streams& after = {}, const Fields& fields = {},
                                 const GhostOptions& options = {});
   /// Enqueues a whole exchange in `streams`, after the work in them and before what they get later,
@@ -203,7 +204,7 @@ class STRAKE_API Grid {
   /// Reverse exchange: sends ghost cells to their owners, which merge them with the owned cells by
   /// `combine`, one field after the other. Collective; returns when it is done.
   void accumulate(const Fields& fields, const Combine& combine, const GhostOptions& options = {});
-  /// \{ A call with fields in the place of the streams, which is no call.
+  /// \{ The compiler refuses fields in the place of the streams by a sentence.
   template <std::derived_from<FieldHandle> Named, typename... Others>
   void exchange(const Named& field, const Others&... others) {
     streams_come_first<Named>();

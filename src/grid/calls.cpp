@@ -77,10 +77,7 @@ bool Ghosts::test() {
   return true;
 }
 void Ghosts::wait(const Streams& before) {
-  if (is_last()) {
-    StreamList streams(before);
-    streams.all().empty() ? grid_->wait(*exchange_) : grid_->wait(*exchange_, streams.all());
-  }
+  if (is_last()) grid_->wait(*exchange_, StreamList(before).all());
   exchange_ = nullptr;
 }
 bool Ghosts::test(Direction direction, int subgrid) {

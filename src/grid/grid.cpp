@@ -376,14 +376,10 @@ void Grid::Impl::enqueue(const Wanted& wanted, std::span<Stream> streams) {
 }
 
 /// The device waits where it may, which only a wait of the exchange's allows.
-void Grid::Impl::wait(Exchange& exchange) const {
-  if (!check) return or_give_up([&] { exchange.wait(); });
-  for (exchange::Backoff backoff; !test(exchange);) backoff.pause();
-}
-
 void Grid::Impl::wait(Exchange& exchange, std::span<Stream> before) const {
-  if (check && !StreamAccess::any_captures(before)) return wait(exchange);
-  or_give_up([&] { exchange.wait(before); });
+  if (!check || StreamAccess::any_captures(before))
+    return or_give_up([&] { exchange.wait(before); });
+  for (exchange::Backoff backoff; !test(exchange);) backoff.pause();
 }
 
 template <typename Move>

@@ -87,7 +87,6 @@ class STRAKE_LOCAL Grid::Impl {
   Exchange& start(const Wanted& wanted, std::span<Stream> after);
   void enqueue(const Wanted& wanted, std::span<Stream> streams);
   void accumulate(const Wanted& wanted, const Combine& combine);
-  void wait(Exchange& exchange) const;
   void wait(Exchange& exchange, std::span<Stream> before) const;
   /// Whether an exchange has ended, or what comes from one rank is there.
   /// \throws Error  also what STRAKE_CHECK=1 finds then

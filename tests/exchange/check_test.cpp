@@ -1,5 +1,5 @@
-// Reports of STRAKE_CHECK=1 on programs that use a grid wrongly, and its silence on right ones.
-// These tests run with it.
+// STRAKE_CHECK=1, with which these tests run, reports programs that use a grid wrongly, and says
+// nothing of right ones.
 #define STRAKE_CHECK_VIEWS 0  // the fences find what views don't
 #include <gtest/gtest.h>
 

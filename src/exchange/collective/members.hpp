@@ -65,14 +65,11 @@ class Members final : public mpi::Companion {
   }
   /// The messages of a call of neighbours.
   [[nodiscard]] const mpi::Edges& edges(mpi::Matching matching);
-  /// How many messages of such a call go to, or come from, that rank.
-  [[nodiscard]] int edges_to(int rank) const noexcept { return count(edges_to_, rank); }
-  [[nodiscard]] int edges_from(int rank) const noexcept { return count(edges_from_, rank); }
   /// Whether messages of such a call to, or from, that rank may go in a bundle.
   [[nodiscard]] bool bundles(machine::Direction direction, int rank) const noexcept {
-    const bool sends = direction == machine::Direction::Send;
-    const int edges = sends ? edges_to(rank) : edges_from(rank);
-    return edges >= 2 && rank != MPI_PROC_NULL && !is_near(rank);
+    const auto& edges = direction == machine::Direction::Send ? edges_to_ : edges_from_;
+    const auto found = edges.find(rank);
+    return found != edges.end() && found->second >= 2 && rank != MPI_PROC_NULL && !is_near(rank);
   }
 
   /// Relays, and the number that their messages have. All ranks of the communicator have them, or
@@ -104,14 +101,10 @@ class Members final : public mpi::Companion {
   std::uint32_t calls_ = 0;
   bool all_connected_ = false;
   Trial& begin_trial(std::uint32_t kind, CollectiveWay first, bool neighbours);
-  static int count(const std::map<int, int>& edges, int rank) noexcept {
-    const auto found = edges.find(rank);
-    return found != edges.end() ? found->second : 0;
-  }
 
   std::map<std::uint32_t, Trial> trials_;
   std::optional<mpi::Neighbours> neighbours_;
-  std::map<int, int> edges_to_, edges_from_;  ///< by rank
+  std::map<int, int> edges_to_, edges_from_;  ///< how many messages of a call, by rank
   std::optional<Relaying> relaying_;
   std::array<std::optional<mpi::Edges>, static_cast<std::size_t>(mpi::Matching::Unknown)> edges_;
 };

@@ -65,23 +65,6 @@ void exchange(const char* section, char mark, bool rows, const Call& call) {
   CHECK_EQ(*end, kGuard);
 }
 
-#if MPI_VERSION < 4
-class RowType {
- public:
-  RowType() {
-    CHECK_MPI(MPI_Type_vector(kRows, kRow, kPitch, MPI_BYTE, &type_));
-    CHECK_MPI(MPI_Type_commit(&type_));
-  }
-  ~RowType() { MPI_Type_free(&type_); }
-  RowType(const RowType&) = delete;
-  RowType& operator=(const RowType&) = delete;
-  [[nodiscard]] MPI_Datatype get() const { return type_; }
-
- private:
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
-#endif
-
 template <typename Count>
 std::vector<Count> only(int rank, bool here, Count count) {
   std::vector<Count> counts(static_cast<std::size_t>(check::size()), 0);
@@ -90,28 +73,36 @@ std::vector<Count> only(int rank, bool here, Count count) {
 }
 
 #if MPI_VERSION < 4
+MPI_Datatype rows() {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  CHECK_MPI(MPI_Type_vector(kRows, kRow, kPitch, MPI_BYTE, &type));
+  CHECK_MPI(MPI_Type_commit(&type));
+  return type;
+}
+
 void all() {
-  const RowType type;
-  const std::vector<MPI_Datatype> types(static_cast<std::size_t>(check::size()), type.get());
+  MPI_Datatype type = rows();
+  const std::vector<MPI_Datatype> types(static_cast<std::size_t>(check::size()), type);
   const std::vector<int> places(types.size(), 0);
   const std::vector<int> to = only(check::size() - 1, sends(), 1), from = only(0, receives(), 1);
   exchange("MPI_Alltoallw", 'a', true, [&](const char* sent, char* received) {
     CHECK_MPI(MPI_Alltoallw(sent, to.data(), places.data(), types.data(), received, from.data(),
                             places.data(), types.data(), MPI_COMM_WORLD));
   });
+  CHECK_MPI(MPI_Type_free(&type));
 }
 
 void neighbours(MPI_Comm ring) {
-  const RowType type;
-  const MPI_Datatype each = type.get();
+  MPI_Datatype type = rows();
   const MPI_Aint at = 0;
   const int to = sends() ? 1 : 0, from = receives() ? 1 : 0;
   exchange("MPI_Ineighbor_alltoallw", 'b', true, [&](const char* sent, char* received) {
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Ineighbor_alltoallw(sent, &to, &at, &each, received, &from, &at, &each, ring,
+    CHECK_MPI(MPI_Ineighbor_alltoallw(sent, &to, &at, &type, received, &from, &at, &type, ring,
                                       &request));
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
   });
+  CHECK_MPI(MPI_Type_free(&type));
 }
 #else
 void all() {
