@@ -49,28 +49,35 @@ int opened(const char* path) { return open(path, O_RDONLY | O_CLOEXEC); }
 
 char* g_forked_block = nullptr;
 constinit std::atomic<int> g_handler_forks{0};
+constexpr int kHandlerForks = 200;
+
+/// One signal, and no further one before its handler has ended: however long that takes, the thread
+/// goes on in between.
+void signal_soon() {
+  constexpr int kMicroseconds = 300;
+  const itimerval once{{0, 0}, {0, kMicroseconds}};
+  CHECK_EQ(setitimer(ITIMER_REAL, &once, nullptr), 0);
+}
 void fork_in_handler(int) {
   const pid_t child = fork();
   if (child == 0) _exit(is_filled(g_forked_block, kMiB, 9) ? 0 : 1);
-  if (status_of(child) == 0) ++g_handler_forks;
+  CHECK_EQ(status_of(child), 0);
+  if (++g_handler_forks < kHandlerForks) signal_soon();
 }
 
 /// A signal interrupts the thread wherever it is: in the heap, too.
 CASE(handlers_of_signals_fork) {
-  constexpr int kForks = 100;
   g_forked_block = filled(kMiB, 9);
   struct sigaction action {};
   action.sa_handler = fork_in_handler;
   action.sa_flags = SA_RESTART;
   CHECK_EQ(sigaction(SIGALRM, &action, nullptr), 0);
-  const itimerval every{{0, 2000}, {0, 2000}};
-  CHECK_EQ(setitimer(ITIMER_REAL, &every, nullptr), 0);
-  while (g_handler_forks < kForks) {
+  signal_soon();
+  while (g_handler_forks < kHandlerForks) {
     free(realloc(calloc(1, 600 * kKiB), 3 * kMiB));
     free(malloc(70 * kMiB));
+    for (int i = 0; i < 1000; ++i) free(malloc(600 * kKiB));  // asks the system for nothing
   }
-  const itimerval never{};
-  CHECK_EQ(setitimer(ITIMER_REAL, &never, nullptr), 0);
   CHECK(is_filled(g_forked_block, kMiB, 9));
   check_fork(g_forked_block, kMiB, 9);
 }

@@ -1,14 +1,12 @@
 /// \file  The shared heap of this process: large blocks in memory that other processes can map.
 #pragma once
 
-#include <pthread.h>
-
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "memory/sharing/heap_view.hpp"
+#include "owned_lock.hpp"
 #include "slice.hpp"
 
 namespace strake::heap {
@@ -36,18 +34,10 @@ class Heap {
   [[nodiscard]] bool resize(void* address, std::size_t bytes) noexcept;
   /// \}
   /// \{ Around fork(): nobody takes blocks meanwhile.
-  void lock() noexcept {
-    pthread_mutex_lock(&mutex_);
-    owner_.store(pthread_self(), std::memory_order_relaxed);
-  }
-  void unlock() noexcept {
-    owner_.store(pthread_t{}, std::memory_order_relaxed);
-    pthread_mutex_unlock(&mutex_);
-  }
+  void lock() noexcept { lock_.lock(); }
+  void unlock() noexcept { lock_.unlock(); }
   /// Whether this thread has the lock: a signal has interrupted it in the heap.
-  [[nodiscard]] bool is_locked_here() const noexcept {
-    return owner_.load(std::memory_order_relaxed) == pthread_self();
-  }
+  [[nodiscard]] bool is_locked_here() const noexcept { return lock_.is_mine(); }
   /// Under the lock: whether a child has something to copy.
   [[nodiscard]] bool is_shared() const noexcept { return slices_[0].is_open() && !forked_; }
   /// In the child, under the lock. False: there is no memory.
@@ -70,8 +60,7 @@ class Heap {
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  std::atomic<pthread_t> owner_{};
+  OwnedLock lock_;
   bool huge_pages_ = false;
   bool forked_ = false;
   std::int64_t used_ = 0;        ///< [bytes] in blocks
