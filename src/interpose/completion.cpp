@@ -63,7 +63,8 @@ struct Visible {
 /// move only in calls that are given their requests (generalised ones, with a function that polls).
 class Others {
  public:
-  /// `all_end`: the call ends when all requests have, so that some may be completed before.
+  /// `statuses`: one for each request. `all_end`: the call ends when all requests have, so that
+  /// some may be completed before.
   Others(RequestList& list, MPI_Request* all, MPI_Status* statuses, bool all_end)
       : list_(list),
         operations_(*list.operations()),
@@ -78,7 +79,12 @@ class Others {
     for (Ended& one : ended_) {
       if (one.flag != 0) continue;
       one.code = real_mpi().MPI_Test(&all_[one.place], &one.flag, &one.status);
-      if (one.code != MPI_SUCCESS) one.flag = 1;
+      if (one.code == MPI_SUCCESS) continue;
+      // Its error is raised: what this call did further could raise another.
+      one.flag = 1;
+      for (MPI_Status& status : told_of_) status.MPI_ERROR = MPI_ERR_PENDING;
+      give_back();
+      return MPI_ERR_IN_STATUS;
     }
     if (places_.empty()) return MPI_SUCCESS;
     int flag = kUntouched;
@@ -88,17 +94,12 @@ class Others {
     if (code != MPI_SUCCESS) give_back();
     return code;
   }
-  /// The code of the call that has ended with `code`, and the statuses of those that had ended
-  /// before.
+  /// Puts the statuses of those that had ended before the call did, with `code`, which it returns.
   int tell(int code) {
     for (const Ended& one : ended_) {
       if (one.flag == 0) continue;
-      if (statuses_ != MPI_STATUSES_IGNORE) {
-        statuses_[one.place] = one.status;
-        if (code != MPI_SUCCESS || one.code != MPI_SUCCESS)
-          statuses_[one.place].MPI_ERROR = one.code;
-      }
-      if (one.code != MPI_SUCCESS) code = MPI_ERR_IN_STATUS;
+      statuses_[one.place] = one.status;
+      if (code != MPI_SUCCESS) statuses_[one.place].MPI_ERROR = one.code;
     }
     return code;
   }
@@ -130,12 +131,13 @@ class Others {
     told_of_.resize(requests_.size());
   }
   void give_back() {
-    for (std::size_t i = 0; i < operations_.size() && statuses_ != MPI_STATUSES_IGNORE; ++i) {
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
       if (operations_[i] != nullptr) statuses_[i].MPI_ERROR = MPI_ERR_PENDING;
     }
+    for (const Ended& one : ended_) statuses_[one.place].MPI_ERROR = MPI_ERR_PENDING;
     for (std::size_t i = 0; i < places_.size(); ++i) {
       all_[places_[i]] = requests_[i];
-      if (statuses_ != MPI_STATUSES_IGNORE) statuses_[places_[i]] = told_of_[i];
+      statuses_[places_[i]] = told_of_[i];
     }
     tell(MPI_ERR_IN_STATUS);
   }
