@@ -1,10 +1,11 @@
-// Further features of strake::Grid: a radius by direction, fields on faces and nodes, exchanges of
-// some fields, and ghosts that go back to their owners.
+// Further features of strake::Grid: a radius by side, fields on faces and nodes, exchanges of some
+// fields, ghosts that go back to their owners, arrays of the program's own, and open ends.
 #include <mpi.h>
 
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "strake/grid.hpp"
 
@@ -28,8 +29,7 @@ void tour() {
   strake::Grid grid(MPI_COMM_WORLD, {24, 20, 16}, {.radius = 1});
 
   // This stencil reaches two cells down along x, and nowhere else.
-  strake::Radius upwind;
-  upwind.set({-1, 0, 0}, 2);
+  const auto upwind = strake::Radius::sides({2, 0});
   auto tracer = grid.add<double>("tracer", {.radius = upwind});
 
   // A value on each face between cells along x, and three numbers in each cell.
@@ -58,13 +58,33 @@ void tour() {
     for (const int corner : {0, 1, 2, 3, 4, 5, 6, 7})
       density.view()(i + corner % 2, j + corner / 2 % 2, k + corner / 4) += 0.125;
   });
-  grid.accumulate({density}, strake::sum<double>());
+  grid.accumulate({}, {density}, strake::ValueOp::Sum);
 
   double sum = 0;
   for_each_cell(density.view().owned(),
                 [&](auto i, auto j, auto k) { sum += density.view()(i, j, k); });
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   check(sum == 24 * 20 * 16, "the sum of all nodes");
+
+  // An array that the program has: the cells of stored(), here with two numbers behind each row.
+  const strake::Box stored = grid.stored();
+  const std::int64_t row = stored.extent(0) + 2;
+  std::vector<double> array(static_cast<std::size_t>(row * stored.extent(1) * stored.extent(2)));
+  auto heat = grid.adopt("heat", array.data(), {row, row * stored.extent(1)});
+  fill(heat.view());
+  grid.exchange({}, heat).wait();
+
+  // Beyond the open ends: a value on one side, and the cells on this side of the others.
+  grid.fill(heat, {-1, 0, 0}, 100.0);
+  grid.mirror(heat, {1, 0, 0});
+  for (const int side : {-1, 1}) {
+    grid.mirror(heat, {0, side, 0});
+    grid.mirror(heat, {0, 0, side});
+  }
+  if (is_last)
+    check(heat.view()(24, owned.lower[1], owned.lower[2]) ==
+              value_of(23, owned.lower[1], owned.lower[2]),
+          "a cell beyond the end");
 }
 
 }  // namespace

@@ -88,33 +88,41 @@ inline constexpr int kDirectionNumbers = 27;
 }
 inline constexpr auto kDirections = all_directions();
 
-/// The cells of `box` within `depth` of its side, edge or corner in a direction: what a neighbour
-/// there needs of this box.
-[[nodiscard]] constexpr Box border(const Box& box, Direction d, std::int64_t depth) noexcept {
+/// \{ The cells of `box` within `depth` of its side, edge or corner in a direction, a depth for
+/// each axis or one for all: what a neighbour there needs of this box.
+[[nodiscard]] constexpr Box border(const Box& box, Direction d, const Index3& depths) noexcept {
   Box made = box;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const int step = d.components()[axis];
-    if (step < 0) made.upper[axis] = box.lower[axis] + depth;
-    if (step > 0) made.lower[axis] = box.upper[axis] - depth;
+    if (step < 0) made.upper[axis] = box.lower[axis] + depths[axis];
+    if (step > 0) made.lower[axis] = box.upper[axis] - depths[axis];
   }
   return made;
 }
+[[nodiscard]] constexpr Box border(const Box& box, Direction d, std::int64_t depth) noexcept {
+  return border(box, d, Index3{depth, depth, depth});
+}
+/// \}
 
-/// The cells outside of `box` within `depth` of it in a direction: its ghost cells there.
-[[nodiscard]] constexpr Box ghosts(const Box& box, Direction d, std::int64_t depth) noexcept {
+/// \{ The cells outside of `box` within `depth` of it in a direction: its ghost cells there.
+[[nodiscard]] constexpr Box ghosts(const Box& box, Direction d, const Index3& depths) noexcept {
   Box made = box;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const int step = d.components()[axis];
     if (step < 0) {
       made.upper[axis] = box.lower[axis];
-      made.lower[axis] = box.lower[axis] - depth;
+      made.lower[axis] = box.lower[axis] - depths[axis];
     } else if (step > 0) {
       made.lower[axis] = box.upper[axis];
-      made.upper[axis] = box.upper[axis] + depth;
+      made.upper[axis] = box.upper[axis] + depths[axis];
     }
   }
   return made;
 }
+[[nodiscard]] constexpr Box ghosts(const Box& box, Direction d, std::int64_t depth) noexcept {
+  return ghosts(box, d, Index3{depth, depth, depth});
+}
+/// \}
 
 /// `box` with so many cells more on each side of each axis.
 [[nodiscard]] constexpr Box grown(const Box& box, const Index3& below,

@@ -22,6 +22,19 @@
 
 namespace strake {
 
+/// An array of elements of one size.
+struct ElementArray {
+  std::int64_t bytes = 0;  ///< of an element
+  std::int64_t count = 0;  ///< of elements
+  Place place{};
+};
+
+/// An element of a rank's array.
+struct ElementOf {
+  int rank = 0;
+  std::int64_t index = 0;
+};
+
 /// One rank's part of an exchange: its arrays, and which of their bytes it sends to which rank and
 /// receives from which.
 class STRAKE_API ExchangePart {
@@ -41,6 +54,23 @@ class STRAKE_API ExchangePart {
   /// one element, with the own stride along the axis, negative where it is reversed.
   void send(int peer, int tag, int array, Layout layout, std::string what = {});
   void receive(int peer, int tag, int array, Layout layout, std::string what = {});
+  /// \}
+
+  /// \{ The part of a rank that knows what it needs; what it sends is found by messages to the
+  /// owners alone. Collective. \param array  the only one, number 0 \param wanted  the elements of
+  /// `array` that get values; element `from[i]` comes into the one that `wanted[i]` says \throws
+  /// InvalidArgument  on all ranks: `from` is not as long as `wanted`, an element or a rank that
+  /// does not exist; the message names ranks and indices; `comm` as for an Exchange. MpiError
+  [[nodiscard]] static ExchangePart of_elements(MPI_Comm comm, const ElementArray& array,
+                                                std::span<const std::int64_t> wanted,
+                                                std::span<const ElementOf> from);
+  /// As of_elements(), by indices that are global: the array has the elements that this rank owns,
+  /// in the order of `owned`, and behind them those of others, in the order of `ghosts`. Ranks keep
+  /// the owners of some indices each while they are looked up.
+  /// \throws InvalidArgument  also: an index is below 0, of two owners, or of none
+  [[nodiscard]] static ExchangePart of_global_ids(MPI_Comm comm, std::int64_t element_bytes,
+                                                  Place place, std::span<const std::int64_t> owned,
+                                                  std::span<const std::int64_t> ghosts);
   /// \}
 
   struct Array {
@@ -132,8 +162,14 @@ class STRAKE_API Exchange {
   /// where values are replaced on a device: one of several that come for one value stays).
   /// \param combine  as many as arrays, or one for all; in a device's memory sum, min or max
   /// \throws  as start(); Unsupported  values that devices don't combine, or some ranks' devices
-  /// don't reach each other
-  void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
+  /// don't reach each other; streams are being captured, and values never went back by these
+  /// `combine` before
+  void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+                     const Streams& after = {});
+  /// Enqueues a whole reverse exchange, as enqueue() does a forward one. \throws  as
+  /// start_reverse()
+  void enqueue_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+                       const Streams& streams);
   /// Whether the exchange has ended; true also if none was begun. Moves what can be moved.
   /// \throws Error  a rank that this one waits for has left the exchange or given it up, or is of
   /// this node and has died: the message names it, and the first rank that was the cause. This rank

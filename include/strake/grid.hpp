@@ -12,58 +12,22 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "strake/api.hpp"
 #include "strake/box.hpp"
+#include "strake/combine.hpp"
 #include "strake/exchange.hpp"
+#include "strake/field.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
-#include "strake/view.hpp"
 
 namespace strake {
-
-/// How many cells a stencil reaches, by direction: ghost cells are as deep there, and a direction
-/// of 0 is not exchanged.
-class Radius {
- public:
-  /// `all` cells in each of the 26 directions.
-  constexpr Radius(int all = 0) noexcept { cells_.fill(all); }  // NOLINT(*-explicit-*)
-  /// Stencils that reach along the axes only.
-  [[nodiscard]] static constexpr Radius faces(int cells) noexcept {
-    Radius made;
-    for (const Direction d : kDirections)
-      if (d.order() == 1) made.set(d, cells);
-    return made;
-  }
-  constexpr Radius& set(Direction d, int cells) noexcept {
-    cells_[static_cast<std::size_t>(d.number())] = cells;
-    return *this;
-  }
-  [[nodiscard]] constexpr int at(Direction d) const noexcept {
-    return cells_[static_cast<std::size_t>(d.number())];
-  }
-  friend constexpr bool operator==(const Radius&, const Radius&) = default;
-
- private:
-  std::array<int, kDirectionNumbers> cells_{};
-};
-
-/// Staggering of a field: along each axis at cell centres, or (true) on the faces normal to it. An
-/// open axis has one more face than cells; the last rank owns it.
-struct At {
-  bool x = false;
-  bool y = false;
-  bool z = false;
-};
-inline constexpr At cell{};
-inline constexpr At face_x{true, false, false};
-inline constexpr At face_y{false, true, false};
-inline constexpr At face_z{false, false, true};
-inline constexpr At node{true, true, true};
 
 struct GridOptions {
   Radius radius = 1;  ///< of fields that have none of their own
@@ -75,76 +39,14 @@ struct GridOptions {
   std::vector<Place> places{};
 };
 
-struct FieldOptions {
-  At at = cell;
-  std::optional<Radius> radius{};
-  bool next = true;  ///< a second buffer, for Grid::swap()
-};
-
 struct GhostOptions {
   std::array<bool, 3> axes{true, true, true};  ///< only directions along these
   int depth = -1;  ///< no more cells than that; -1: as many as the radius says
 };
 
-class Grid;
-
-/// A field of a grid, whatever its type. A plain handle; valid as long as the grid.
-class STRAKE_API FieldHandle {
- public:
-  [[nodiscard]] int number() const noexcept { return number_; }
-  struct Data;  ///< the library's own
-
- protected:
-  friend class Grid;
-  explicit FieldHandle(Data* data, int number) noexcept : data_(data), number_(number) {}
-  [[nodiscard]] std::byte* origin(bool next, int subgrid) const;
-  [[nodiscard]] std::array<std::int64_t, 2> strides_bytes(int subgrid) const;
-  [[nodiscard]] const Box& owned_region(int subgrid) const;
-  [[nodiscard]] const Box& stored_region(int subgrid) const;
-
-  Data* data_;
-  int number_;
-};
-
-/// A field of elements of type T. Calls \throw InvalidArgument  this rank has no such subgrid
-template <typename T>
-class Field : public FieldHandle {
- public:
-  /// The current values, at their address until the next Grid::swap().
-  [[nodiscard]] View<T> view(int subgrid = 0) const { return made(false, subgrid); }
-  /// The buffer that the next swap() makes the current one. \throws InvalidArgument  it has none
-  [[nodiscard]] View<T> next(int subgrid = 0) const { return made(true, subgrid); }
-
- private:
-  friend class Grid;
-  using FieldHandle::FieldHandle;
-  [[nodiscard]] View<T> made(bool next, int subgrid) const {
-    const auto size = static_cast<std::int64_t>(sizeof(T));
-    const auto strides = strides_bytes(subgrid);
-    return {reinterpret_cast<T*>(origin(next, subgrid)), strides[0] / size, strides[1] / size,
-            owned_region(subgrid), stored_region(subgrid)};
-  }
-};
-
-/// The fields that a call is for: all of the grid, or those that are named.
-class Fields {
- public:
-  /// All.
-  Fields() noexcept = default;
-  // NOLINTBEGIN(*-explicit-*)
-  Fields(const FieldHandle& one) : all_(false), named_{one} {}
-  Fields(std::initializer_list<FieldHandle> named) : all_(false), named_(named) {}
-  Fields(std::span<const FieldHandle> named) : all_(false), named_(named.begin(), named.end()) {}
-  template <typename T>
-  Fields(const std::vector<Field<T>>& named) : all_(false), named_(named.begin(), named.end()) {}
-  // NOLINTEND(*-explicit-*)
-  [[nodiscard]] bool all() const noexcept { return all_; }
-  [[nodiscard]] std::span<const FieldHandle> named() const noexcept { return named_; }
-
- private:
-  bool all_ = true;
-  std::vector<FieldHandle> named_;
-};
+/// How values that come back merge with those that are there: by an operation, for whatever numbers
+/// the fields have, or by a Combine, for fields of its type.
+using Merge = std::variant<ValueOp, Combine>;
 
 class Ghosts;
 
@@ -164,6 +66,11 @@ class STRAKE_API Grid {
   /// there; MpiError
   Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options = {});
   Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options = {});
+  template <std::ranges::sized_range Extent>
+  requires std::integral<std::ranges::range_value_t<Extent>> Grid(MPI_Comm comm,
+                                                                  const Extent& extent,
+                                                                  const GridOptions& options = {})
+      : Grid(comm, std::span<const std::int64_t>(as_extent(extent)), options) {}
   Grid(Grid&&) noexcept;
   Grid& operator=(Grid&&) noexcept;
   /// Collective: all ranks destroy it after the same exchanges. A rank that does so earlier is
@@ -180,9 +87,59 @@ class STRAKE_API Grid {
   template <typename T>
   [[nodiscard]] Field<T> add(const std::string& name, const FieldOptions& options = {}) {
     static_assert(std::is_trivially_copyable_v<T>, "its bytes are sent");
-    auto* const data = add_field(name, sizeof(T), kind_of<T>(), options);
+    auto* const data = add_field(name, type_of<T>(), options);
     return Field<T>(data, last_field());
   }
+  /// add() by size and kind. \throws  as above; InvalidArgument  an element of no bytes, a name
+  /// that is none of VTK's, or numbers that are not as long as the element
+  [[nodiscard]] FieldHandle add(const std::string& name, const ElementType& type,
+                                const FieldOptions& options = {}) {
+    auto* const data = add_field(name, type, options);
+    return FieldHandle(data, last_field());
+  }
+  /// \{ As add(), of arrays that the user has: one for each of this rank's subgrids. Values stay as
+  /// they are. (FieldOptions::next counts for nothing: a field has two buffers where `next` is
+  /// given.) Ranks of a node read such arrays where they lie if they are a device's, or host memory
+  /// that is shared (SharedArray, or the heap of `strake run --shared-heap`); others are packed.
+  /// STRAKE_CHECK=1 finds no writes beside them.
+  /// \throws  as add(); InvalidArgument  not as many arrays as subgrids; none for a subgrid with
+  /// cells, or in another memory than its place; a next one for some subgrids alone; strides
+  /// shorter than rows, or planes
+  template <typename T>
+  [[nodiscard]] Field<T> adopt(const std::string& name, std::span<const Adopted<T>> arrays,
+                               const FieldOptions& options = {}) {
+    static_assert(std::is_trivially_copyable_v<T>, "its bytes are sent");
+    std::vector<Adopted<std::byte>> all;
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+    for (const Adopted<T>& one : arrays)
+      all.push_back({reinterpret_cast<std::byte*>(one.first),
+                     reinterpret_cast<std::byte*>(one.next), one.stride_y * kSize,
+                     one.stride_z * kSize});
+    auto* const data = adopt_field(name, type_of<T>(), all, options);
+    return Field<T>(data, last_field());
+  }
+  template <typename T>
+  [[nodiscard]] Field<T> adopt(const std::string& name, const Adopted<T>& array,
+                               const FieldOptions& options = {}) {
+    return adopt(name, std::span(&array, 1), options);
+  }
+  /// \param strides  [elements] between rows and between planes; zeroes: there is nothing between
+  template <typename T>
+  [[nodiscard]] Field<T> adopt(const std::string& name, T* first,
+                               const std::array<std::int64_t, 2>& strides = {},
+                               const FieldOptions& options = {}) {
+    return adopt(name, Adopted<T>{first, nullptr, strides[0], strides[1]}, options);
+  }
+  /// By size and kind; strides are in bytes.
+  [[nodiscard]] FieldHandle adopt(const std::string& name, const ElementType& type,
+                                  std::span<const Adopted<std::byte>> arrays,
+                                  const FieldOptions& options = {}) {
+    auto* const data = adopt_field(name, type, arrays, options);
+    return FieldHandle(data, last_field());
+  }
+  /// \}
+  /// The cells that a field of such options stores on a subgrid: what it owns, and its ghosts.
+  [[nodiscard]] Box stored(const FieldOptions& options = {}, int subgrid = 0) const;
 
   /// Begins to fill the ghost cells of `fields`, after the work that the streams `after` hold (of
   /// the devices that hold this rank's subgrids; none: their legacy default streams). Planned at
@@ -201,9 +158,16 @@ class STRAKE_API Grid {
   void enqueue(const Streams& streams, const Fields& fields = {}, const GhostOptions& options = {});
   /// Plans an exchange, as its first use does. Collective.
   void prepare(const Fields& fields = {}, const GhostOptions& options = {});
-  /// Reverse exchange: sends ghost cells to their owners, which merge them with the owned cells by
-  /// `combine`, one field after the other. Collective; returns when it is done.
-  void accumulate(const Fields& fields, const Combine& combine, const GhostOptions& options = {});
+  /// Reverse exchange: sends ghost cells to their owners, which merge them with the owned cells, in
+  /// the same order in each run. All fields go in one exchange. Enqueued in `streams`, as enqueue()
+  /// does it; without streams it comes after the devices' legacy default streams, and returns when
+  /// it is done. Planned as exchange() is.
+  /// \throws InvalidArgument  `merge` is of other numbers than a field's, or the elements of one
+  /// are no numbers. Unsupported  values in a device's memory that devices don't merge, or ranks'
+  /// devices don't reach each other; streams are being captured, and these fields were never merged
+  /// by `merge` before
+  void accumulate(const Streams& streams, const Fields& fields, const Merge& merge,
+                  const GhostOptions& options = {});
   /// \{ The compiler refuses fields in the place of the streams by a sentence.
   template <std::derived_from<FieldHandle> Named, typename... Others>
   void exchange(const Named& field, const Others&... others) {
@@ -211,6 +175,10 @@ class STRAKE_API Grid {
   }
   template <std::derived_from<FieldHandle> Named, typename... Others>
   void enqueue(const Named& field, const Others&... others) {
+    streams_come_first<Named>();
+  }
+  template <std::derived_from<FieldHandle> Named, typename... Others>
+  void accumulate(const Named& field, const Others&... others) {
     streams_come_first<Named>();
   }
   /// \}
@@ -236,6 +204,27 @@ class STRAKE_API Grid {
   /// The owned cells, and `cells` more on each side that has a neighbour, but no more than there
   /// are ghosts: for several steps on deep ghosts.
   [[nodiscard]] Box grown(int cells, int subgrid = 0) const;
+  /// The cells that a field stores beyond an open end of the grid on that side of a subgrid, as
+  /// wide as all that it stores there; none where the subgrid has a neighbour. No exchange fills
+  /// them. \throws InvalidArgument  `face` is not along one axis
+  [[nodiscard]] Box boundary(const FieldHandle& field, Direction face, int subgrid = 0) const;
+  /// Sets the cells beyond an open end on a side of the grid, in all of this rank's subgrids, in
+  /// the current buffer. Local. Enqueued in `streams`, one for each device that has such cells;
+  /// without streams it comes after the legacy default streams, and returns when it is done. (The
+  /// host waits for the streams: the value is in its memory.) \throws InvalidArgument  as
+  /// boundary(); `streams` has none of a device that has such cells; Unsupported  streams are being
+  /// captured
+  template <typename T>
+  void fill(const Field<T>& field, Direction face, const std::type_identity_t<T>& value,
+            const Streams& streams = {}) {
+    fill_bytes(field, face, reinterpret_cast<const std::byte*>(&value), streams);
+  }
+  /// Sets the cells that fill() sets by those on this side of the end, mirrored about it. (A field
+  /// on faces along this axis has a face there, about which its other faces are mirrored.) Corners
+  /// are right if the axes are mirrored one after the other, after an exchange. The host does not
+  /// wait for `streams`, which may be captured. \throws InvalidArgument  as fill(); the subgrid is
+  /// shorter than the mirrored cells
+  void mirror(const FieldHandle& field, Direction face, const Streams& streams = {});
   /// The neighbour's rank; nullopt where an open grid ends, or the subgrid has no cells.
   [[nodiscard]] std::optional<int> neighbour(Direction direction, int subgrid = 0) const;
 
@@ -254,12 +243,6 @@ class STRAKE_API Grid {
   /// \throws Error  on all ranks: a file can't be written
   void write_vtk(const std::string& path) const;
 
-  /// The type of a field's elements, as a file names it.
-  struct ElementKind {
-    const char* name = nullptr;  ///< of VTK: "Float64"; null: no number
-    int components = 1;
-  };
-
  private:
   friend class Ghosts;
   class Impl;
@@ -267,8 +250,19 @@ class STRAKE_API Grid {
   static void streams_come_first() {
     static_assert(sizeof(Named) == 0, "streams come first, then fields: exchange({}, {a, b})");
   }
-  FieldHandle::Data* add_field(const std::string& name, std::size_t bytes, ElementKind kind,
+  template <typename Extent>
+  static std::vector<std::int64_t> as_extent(const Extent& extent) {
+    std::vector<std::int64_t> made;
+    for (const auto cells : extent) made.push_back(static_cast<std::int64_t>(cells));
+    return made;
+  }
+  FieldHandle::Data* add_field(const std::string& name, const ElementType& type,
                                const FieldOptions& options);
+  FieldHandle::Data* adopt_field(const std::string& name, const ElementType& type,
+                                 std::span<const Adopted<std::byte>> arrays,
+                                 const FieldOptions& options);
+  void fill_bytes(const FieldHandle& field, Direction face, const std::byte* value,
+                  const Streams& streams);
   [[nodiscard]] int last_field() const noexcept;
 
   template <typename T>
@@ -282,18 +276,19 @@ class STRAKE_API Grid {
     static constexpr int kCount = static_cast<int>(N);
   };
   template <typename T>
-  [[nodiscard]] static constexpr ElementKind kind_of() noexcept {
+  [[nodiscard]] static constexpr ElementType type_of() noexcept {
     using Type = typename Components<T>::Type;
     constexpr int kCount = Components<T>::kCount;
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
     if constexpr (std::is_floating_point_v<Type> && sizeof(Type) <= 8) {
-      return {sizeof(Type) == 8 ? "Float64" : "Float32", kCount};
+      return {kSize, sizeof(Type) == 8 ? "Float64" : "Float32", kCount};
     } else if constexpr (std::is_integral_v<Type>) {
       constexpr std::array<const char*, 4> kSigned = {"Int8", "Int16", "Int32", "Int64"};
       constexpr std::array<const char*, 4> kUnsigned = {"UInt8", "UInt16", "UInt32", "UInt64"};
       constexpr std::size_t kLog2 = sizeof(Type) == 8 ? 3 : sizeof(Type) / 2;
-      return {std::is_signed_v<Type> ? kSigned[kLog2] : kUnsigned[kLog2], kCount};
+      return {kSize, std::is_signed_v<Type> ? kSigned[kLog2] : kUnsigned[kLog2], kCount};
     } else {
-      return {};
+      return {kSize};
     }
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,18 @@ std::string text_of(const At& at) {
   return faces.size() == 3 ? "node" : fmt::format("{}", fmt::join(faces, " and "));
 }
 
-std::string text_of(const Grid::ElementKind& kind) {
-  if (kind.name == nullptr) return "no number";
-  return kind.components == 1 ? kind.name : fmt::format("{} x {}", kind.components, kind.name);
+/// "2", or "2 x 1" where the depth differs by axis.
+std::string text_of(const Radius& radius, Direction d) {
+  std::vector<int> along;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (d.components()[axis] != 0) along.push_back(radius.depths(d)[axis]);
+  const bool same = std::ranges::adjacent_find(along, std::not_equal_to<>()) == along.end();
+  return same ? std::to_string(radius.at(d)) : fmt::format("{}", fmt::join(along, " x "));
+}
+
+std::string text_of(const ElementType& type) {
+  if (type.name == nullptr) return "no number";
+  return type.components == 1 ? type.name : fmt::format("{} x {}", type.components, type.name);
 }
 
 }  // namespace
@@ -57,13 +67,13 @@ void Grid::Impl::require_alike(const Data& field) const {
   std::vector<mpi::Given> given = {
       {fmt::format("the name of field {}", fields.size()), fmt::format("'{}'", field.name)},
       {of_field("the element size"), fmt::format("{} bytes", field.bytes)},
-      {of_field("the element type"), text_of(field.kind)},
+      {of_field("the element type"), text_of(field.type)},
       {of_field("the place in the cell"), text_of(field.options.at)}};
   for (const Direction d : kDirections) {
     if (!d.is_within(axes)) continue;
     given.push_back(
         {fmt::format("the radius in direction {} of field '{}'", grid::name_of(d), field.name),
-         std::to_string(field.radius.at(d))});
+         text_of(field.radius, d)});
   }
   mpi::require_alike(comm, given);
 }

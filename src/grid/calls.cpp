@@ -19,19 +19,23 @@ void throw_not_stored(const Box& stored, const Index3& at) {
 }
 
 std::byte* FieldHandle::origin(bool next, int subgrid) const {
-  const Data& field = *data_;
-  if (next && !field.options.next)
-    throw InvalidArgument(fmt::format("field '{}' has no second buffer", field.name));
-  const Data::Part& part = field.part(subgrid);
+  const Data::Part& part = data_->part(subgrid);
   // Cell (0, 0, 0) may be another subgrid's.
   return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
-      reinterpret_cast<std::intptr_t>(part.buffer(next ? 1 - field.current : field.current)) +
-      part.offset_of({0, 0, 0}));
+      reinterpret_cast<std::intptr_t>(data_->buffer(part, next)) + part.offset_of({0, 0, 0}));
 }
 
 std::array<std::int64_t, 2> FieldHandle::strides_bytes(int subgrid) const {
   const Data::Part& part = data_->part(subgrid);
   return {part.stride_y, part.stride_z};
+}
+const std::string& FieldHandle::name() const noexcept { return data_->name; }
+const ElementType& FieldHandle::type() const noexcept { return data_->type; }
+FieldMemory FieldHandle::memory(bool next, int subgrid) const {
+  const Data::Part& part = data_->part(subgrid);
+  if (part.stored.empty()) return {};
+  return {data_->buffer(part, next) + part.first, part.stride_y, part.stride_z, part.owned,
+          part.stored};
 }
 const Box& FieldHandle::owned_region(int subgrid) const { return data_->part(subgrid).owned; }
 const Box& FieldHandle::stored_region(int subgrid) const { return data_->part(subgrid).stored; }
@@ -101,9 +105,17 @@ void Grid::unwind() noexcept {
   if (impl_ != nullptr) impl_->unwind();
 }
 
-FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, ElementKind kind,
+FieldHandle::Data* Grid::add_field(const std::string& name, const ElementType& type,
                                    const FieldOptions& options) {
-  return impl_->add(name, bytes, kind, options);
+  return impl_->add(name, type, options);
+}
+FieldHandle::Data* Grid::adopt_field(const std::string& name, const ElementType& type,
+                                     std::span<const Adopted<std::byte>> arrays,
+                                     const FieldOptions& options) {
+  return impl_->adopt(name, type, arrays, options);
+}
+Box Grid::stored(const FieldOptions& options, int subgrid) const {
+  return impl_->stored(options, subgrid);
 }
 int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
 
@@ -119,9 +131,20 @@ void Grid::prepare(const Fields& fields, const GhostOptions& options) {
   (void)impl_->planned(impl_->wanted(fields, options));
 }
 
-void Grid::accumulate(const Fields& fields, const Combine& combine, const GhostOptions& options) {
-  for (const int number : impl_->wanted(fields, options).fields)
-    impl_->accumulate({{number}, options.axes, options.depth}, combine);
+void Grid::accumulate(const Streams& streams, const Fields& fields, const Merge& merge,
+                      const GhostOptions& options) {
+  impl_->accumulate(impl_->wanted(fields, options), merge, StreamList(streams).all());
+}
+
+Box Grid::boundary(const FieldHandle& field, Direction face, int subgrid) const {
+  return impl_->boundary(*field.data_, face, subgrid);
+}
+void Grid::fill_bytes(const FieldHandle& field, Direction face, const std::byte* value,
+                      const Streams& streams) {
+  impl_->fill(field, face, value, StreamList(streams).all());
+}
+void Grid::mirror(const FieldHandle& field, Direction face, const Streams& streams) {
+  impl_->mirror(field, face, StreamList(streams).all());
 }
 
 void Grid::swap() {

@@ -24,7 +24,7 @@ constexpr std::int64_t kWord = sizeof(std::uint32_t);
 /// Bytes of an element that are searched for poison as one: 8 or 4, the most that divides a number,
 /// or the element if it holds no numbers or short ones. 0: none are searched.
 std::int64_t unit_of(const FieldHandle::Data& field) noexcept {
-  const std::int64_t number = field.kind.name == nullptr ? 0 : field.bytes / field.kind.components;
+  const std::int64_t number = field.type.name == nullptr ? 0 : field.bytes / field.type.components;
   const std::int64_t whole = number >= kWord ? number : field.bytes;
   return whole % (2 * kWord) == 0 ? 2 * kWord : whole % kWord == 0 ? kWord : 0;
 }
@@ -207,8 +207,8 @@ void Grid::Impl::Check::look(const Data& field, std::size_t subgrid, bool next) 
   const std::int64_t unit = unit_of(field);
   if (unit == 0 || part.owned.empty()) return;
   // A whole number may have any 32 bits by chance. A NaN with this payload is no chance.
-  const bool by_chance = unit == kWord && (field.kind.name == nullptr ||
-                                           std::string_view(field.kind.name) != "Float32");
+  const bool by_chance = unit == kWord && (field.type.name == nullptr ||
+                                           std::string_view(field.type.name) != "Float32");
   const std::vector<std::byte> values = read(subgrid, part.layout_of(part.owned),
                                              part.buffer(next ? 1 - field.current : field.current));
   std::optional<Origin> first;

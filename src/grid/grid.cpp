@@ -26,6 +26,12 @@ const FieldHandle::Data::Part& FieldHandle::Data::part(int subgrid) const {
   return parts[static_cast<std::size_t>(subgrid)];
 }
 
+std::byte* FieldHandle::Data::buffer(const Part& part, bool next) const {
+  if (next && !options.next)
+    throw InvalidArgument(fmt::format("field '{}' has no second buffer", name));
+  return part.buffer(next ? 1 - current : current);
+}
+
 namespace {
 
 bool cuts_are_given(const GridOptions& options) noexcept {
@@ -149,72 +155,6 @@ Box Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
   return made;
 }
 
-/// Neighbours own what is in this one's ghost cells. The same on all ranks.
-void Grid::Impl::require_room(const Data& field) const {
-  const auto refuse = [&](const std::string& what) {
-    throw InvalidArgument(fmt::format("field '{}': {}", field.name, what));
-  };
-  for (const Direction d : kDirections) {
-    const int radius = field.radius.at(d);
-    if (!d.is_within(axes)) continue;
-    if (radius < 0) refuse(fmt::format("a radius of {} in direction {}", radius, grid::name_of(d)));
-    const std::array<int, 3> parts = d.components();
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const int count = partition.used(axis);
-      if (parts[axis] == 0 || (count == 1 && !options.periodic[axis])) continue;
-      // The last one is the shortest.
-      const std::int64_t shortest = partition.range(axis, count - 1).size();
-      if (radius <= shortest) continue;
-      placement::Position there{};
-      there[axis] = count - 1;
-      refuse(fmt::format("a radius of {} in direction {}, but rank {} has {} cells along {}",
-                         radius, grid::name_of(d), subgrid_of(partition.part_at(there)).rank,
-                         shortest, "xyz"[axis]));
-    }
-  }
-}
-
-Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, ElementKind kind,
-                                  const FieldOptions& given) {
-  auto made = std::make_unique<Data>();
-  Data& field = *made;
-  field.name = name;
-  field.bytes = static_cast<std::int64_t>(bytes);
-  field.kind = kind;
-  field.options = given;
-  field.radius = given.radius.value_or(options.radius);
-  require_alike(field);
-  std::string fault;
-  try {
-    for (const auto& other : fields)
-      if (other->name == name)
-        throw InvalidArgument(fmt::format("field '{}' is there already", name));
-    require_room(field);
-  } catch (const InvalidArgument& error) {
-    fault = error.what();
-  }
-  agree(comm, fault);
-  std::int64_t bytes_needed = 0;
-  for (int i = 0; i < subgrids(); ++i) {
-    const Data::Part& part = field.parts.emplace_back(
-        field.bytes, owned_at(given.at, i), grid::depths_of(field.radius, axes),
-        places[static_cast<std::size_t>(i)], check != nullptr);
-    bytes_needed += part.size_bytes() * (given.next ? 2 : 1);
-  }
-  try {
-    for (std::size_t i = 0; i < field.parts.size(); ++i)
-      field.parts[i].allocate(places[i], fields.size(), given.next,
-                              ranks == 1 || mpi::local_ranks() == 1);
-    if (check) check->fence(field);
-  } catch (const std::exception& error) {
-    fault = fmt::format("field '{}': rank {} has no memory for {} bytes: {}", name, rank,
-                        bytes_needed, error.what());
-  }
-  agree(comm, fault, FaultKind::Memory);
-  fields.push_back(std::move(made));
-  return &field;
-}
-
 ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
   ExchangePart part;
   for (const int number : wanted.fields)
@@ -228,9 +168,14 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
   };
   for (std::size_t number = 0; number < wanted.fields.size(); ++number) {
     const Data& field = *fields[static_cast<std::size_t>(wanted.fields[number])];
-    const auto depth_of = [&](Direction d) {
-      const int radius = field.radius.at(d);
-      return wanted.depth < 0 ? radius : std::min(radius, wanted.depth);
+    const auto is_sent = [&](Direction d) { return field.radius.at(d) > 0; };
+    const auto depths_of = [&](Direction d) {
+      Index3 made{};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const int radius = field.radius.depths(d)[axis];
+        made[axis] = wanted.depth < 0 ? radius : std::min(radius, wanted.depth);
+      }
+      return made;
     };
     // A transfer is named by its receiver, and by the direction in which that sees its sender.
     const auto tag_of = [&](int subgrid, Direction d) {
@@ -243,15 +188,14 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
         const std::optional<Subgrid> other = neighbour(d, i);
         if (!other || !along(d)) continue;
         const std::string what = fmt::format("{}, direction ", field.name);
-        const int in = depth_of(d);
-        if (in > 0)
-          part.receive(other->rank, tag_of(i, d), array, own.layout_of(ghosts(own.owned, d, in)),
-                       what + grid::name_of(d));
+        if (is_sent(d))
+          part.receive(other->rank, tag_of(i, d), array,
+                       own.layout_of(ghosts(own.owned, d, depths_of(d))), what + grid::name_of(d));
         const Direction there = -d;
-        const int out = depth_of(there);
-        if (out > 0)
+        if (is_sent(there))
           part.send(other->rank, tag_of(other->number, there), array,
-                    own.layout_of(border(own.owned, d, out)), what + grid::name_of(there));
+                    own.layout_of(border(own.owned, d, depths_of(there))),
+                    what + grid::name_of(there));
       }
     }
   }
@@ -396,15 +340,6 @@ Exchange& Grid::Impl::start(const Wanted& wanted, std::span<Stream> after) {
   or_give_up([&] { exchange.start(bases(wanted), after); });
   if (checked) check->hide();
   return exchange;
-}
-
-void Grid::Impl::accumulate(const Wanted& wanted, const Combine& combine) {
-  require_ended(wanted.fields);
-  Exchange& exchange = planned(wanted);
-  or_give_up([&] {
-    exchange.start_reverse(bases(wanted), std::span(&combine, 1));
-    exchange.wait();
-  });
 }
 
 bool Grid::Impl::test(Exchange& exchange, std::optional<int> peer) const {

@@ -10,6 +10,7 @@
 #include "grid/huge_pages.hpp"
 #include "grid/subgrid.hpp"
 #include "placement/partition.hpp"
+#include "strake/copy.hpp"
 #include "strake/grid.hpp"
 #include "strake/place.hpp"
 
@@ -25,20 +26,25 @@ struct STRAKE_LOCAL FieldHandle::Data {
     std::int64_t stride_y = 0;  ///< [bytes]
     std::int64_t stride_z = 0;  ///< [bytes]
     std::int64_t first = 0;     ///< where the first stored element is in a buffer [bytes]
-    std::int64_t behind = 0;    ///< bytes of a fence behind the last plane
+    std::int64_t size = 0;      ///< of a buffer [bytes]
     /// \param fenced  bytes that belong to no cell lie around each row, each plane and the whole
     Part(std::int64_t element_bytes, const Box& owned, const grid::Depths& ghosts, Place place,
          bool fenced);
+    /// For arrays of the user's. \param stride_y, stride_z  [bytes]; 0: nothing lies between
+    Part(std::int64_t element_bytes, const Box& owned, const grid::Depths& ghosts,
+         std::int64_t stride_y, std::int64_t stride_z);
     /// \param number  of the field in its grid
     /// \param alone  no other process reads host memory of this one
     /// \throws OutOfMemory, CudaError
     void allocate(Place place, std::size_t number, bool with_next, bool alone);
+    /// The user's arrays are the buffers.
+    void use(std::byte* first_buffer, std::byte* next_buffer) noexcept {
+      begins_ = {first_buffer, next_buffer};
+    }
     /// The begin of buffer 0 or 1; null if the field has no such buffer.
     [[nodiscard]] std::byte* buffer(std::size_t which) const noexcept { return begins_[which]; }
     /// Size of a buffer. [bytes]
-    [[nodiscard]] std::int64_t size_bytes() const noexcept {
-      return stored.empty() ? 0 : first + stride_z * stored.extent(2) + behind;
-    }
+    [[nodiscard]] std::int64_t size_bytes() const noexcept { return size; }
     [[nodiscard]] std::int64_t offset_of(const Index3& at) const noexcept {
       return first + (at[0] - stored.lower[0]) * bytes + (at[1] - stored.lower[1]) * stride_y +
              (at[2] - stored.lower[2]) * stride_z;
@@ -55,7 +61,7 @@ struct STRAKE_LOCAL FieldHandle::Data {
   };
   std::string name;
   std::int64_t bytes = 0;  ///< of an element
-  Grid::ElementKind kind;
+  ElementType type;
   FieldOptions options;
   Radius radius;
   std::vector<Part> parts;  ///< by subgrid
@@ -63,6 +69,9 @@ struct STRAKE_LOCAL FieldHandle::Data {
 
   /// \throws InvalidArgument  there is no such subgrid
   [[nodiscard]] const Part& part(int subgrid) const;
+  /// The begin of the current buffer of a part, or of the next one.
+  /// \throws InvalidArgument  there is no second buffer
+  [[nodiscard]] std::byte* buffer(const Part& part, bool next) const;
 };
 
 class STRAKE_LOCAL Grid::Impl {
@@ -73,8 +82,11 @@ class STRAKE_LOCAL Grid::Impl {
   Impl& operator=(const Impl&) = delete;
 
   using Data = FieldHandle::Data;
-  Data* add(const std::string& name, std::size_t bytes, ElementKind kind,
-            const FieldOptions& options);
+  Data* add(const std::string& name, const ElementType& type, const FieldOptions& options);
+  /// Strides are in bytes.
+  Data* adopt(const std::string& name, const ElementType& type,
+              std::span<const Adopted<std::byte>> arrays, const FieldOptions& options);
+  [[nodiscard]] Box stored(const FieldOptions& options, int subgrid) const;
   /// The fields, the axes and the depth of an exchange.
   struct Wanted {
     std::vector<int> fields;
@@ -86,7 +98,7 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Wanted wanted(const Fields& some, const GhostOptions& given) const;
   Exchange& start(const Wanted& wanted, std::span<Stream> after);
   void enqueue(const Wanted& wanted, std::span<Stream> streams);
-  void accumulate(const Wanted& wanted, const Combine& combine);
+  void accumulate(const Wanted& wanted, const Merge& merge, std::span<Stream> streams);
   void wait(Exchange& exchange, std::span<Stream> before) const;
   /// Whether an exchange has ended, or what comes from one rank is there.
   /// \throws Error  also what STRAKE_CHECK=1 finds then
@@ -126,6 +138,12 @@ class STRAKE_LOCAL Grid::Impl {
   /// \throws InvalidArgument  an exchange of one of these fields has not ended
   void require_ended(const std::vector<int>& some) const;
   [[nodiscard]] std::string plan() const;
+  /// \{ As of Grid.
+  [[nodiscard]] Box boundary(const Data& field, Direction face, int subgrid) const;
+  void fill(const FieldHandle& field, Direction face, const std::byte* value,
+            std::span<Stream> streams);
+  void mirror(const FieldHandle& field, Direction face, std::span<Stream> streams);
+  /// \}
   void write_vtk(const std::string& path) const;
   void write_plan(const std::string& path) const;
 
@@ -154,6 +172,11 @@ class STRAKE_LOCAL Grid::Impl {
   void require_places() const;
   void divide();
   void require_room(const Data& field) const;
+  [[nodiscard]] std::unique_ptr<Data> described_field(const std::string& name,
+                                                      const ElementType& type,
+                                                      const FieldOptions& given) const;
+  /// \throws InvalidArgument  the arrays do not fit the subgrid
+  void adopt_part(Data& field, int subgrid, const Adopted<std::byte>& arrays) const;
   /// Planning takes calls of MPI and memory: not while a graph is captured.
   void require_planned(const Wanted& wanted, std::span<Stream> streams) const;
   [[nodiscard]] ExchangePart part_of(const Wanted& wanted) const;
@@ -164,6 +187,22 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Box owned_at(const At& at, int subgrid) const noexcept;
 
   std::map<Wanted, std::unique_ptr<Exchange>> exchanges_;
+
+  /// Cells beyond an end of a field, and how they are set.
+  struct Ends {
+    int field = 0;
+    int subgrid = 0;
+    int face = 0;
+    bool mirrored = false;
+    auto operator<=>(const Ends&) const = default;
+  };
+  [[nodiscard]] Layout mirrored(const Data& field, Direction face, int subgrid,
+                                const Box& beyond) const;
+  const CopyPlan& boundary_plan(const Ends& wanted, const Box& beyond);
+  template <typename Set>
+  void set_boundary(const FieldHandle& handle, Direction face, bool mirrors,
+                    std::span<Stream> streams, const Set& set);
+  std::map<Ends, CopyPlan> boundary_plans_;
 };
 
 }  // namespace strake

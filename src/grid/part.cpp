@@ -41,9 +41,18 @@ FieldHandle::Data::Part::Part(std::int64_t element_bytes, const Box& its,
   first = whole(to_aligned) - to_aligned;
   stride_y = whole(stored.extent(0) * bytes) + (fenced ? step : 0);
   stride_z = stride_y * (stored.extent(1) + (fenced ? 1 : 0));
-  if (!fenced) return;
-  first += stride_z;
-  behind = stride_z;
+  if (fenced) first += stride_z;
+  if (!stored.empty()) size = first + stride_z * (stored.extent(2) + (fenced ? 1 : 0));
+}
+
+FieldHandle::Data::Part::Part(std::int64_t element_bytes, const Box& its,
+                              const grid::Depths& ghosts, std::int64_t row, std::int64_t plane)
+    : bytes(element_bytes), owned(its) {
+  if (owned.empty()) return;
+  stored = grown(owned, ghosts.below, ghosts.above);
+  stride_y = row != 0 ? row : stored.extent(0) * bytes;
+  stride_z = plane != 0 ? plane : stored.extent(1) * stride_y;
+  size = offset_of({stored.upper[0] - 1, stored.upper[1] - 1, stored.upper[2] - 1}) + bytes;
 }
 
 void FieldHandle::Data::Part::allocate(Place place, std::size_t number, bool with_next,
@@ -70,7 +79,7 @@ Layout FieldHandle::Data::Part::fence() const {
   const Dim dims[] = {planes, {stored.extent(1), stride_y}};
   const Layout parts[] = {Layout::dense(first), Layout::box(first + row, stride_y - row, dims),
                           Layout::box(first + rows, stride_z - rows, std::span(&planes, 1)),
-                          Layout::dense(behind, first + stride_z * stored.extent(2))};
+                          Layout::dense(stride_z, first + stride_z * stored.extent(2))};
   return Layout::sequence(parts);
 }
 

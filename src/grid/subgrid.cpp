@@ -28,7 +28,7 @@ Depths depths_of(const Radius& radius, int axes) noexcept {
     if (!d.is_within(axes)) continue;
     const std::array<int, 3> parts = d.components();
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::int64_t depth = radius.at(d);
+      const std::int64_t depth = radius.at(d) == 0 ? 0 : radius.depths(d)[axis];
       if (parts[axis] < 0) depths.below[axis] = std::max(depths.below[axis], depth);
       if (parts[axis] > 0) depths.above[axis] = std::max(depths.above[axis], depth);
     }

@@ -20,6 +20,9 @@ struct Depths {
 /// "[0, 8) x [0, 8) x [4, 8)".
 [[nodiscard]] std::string bounds_of(const Box& region);
 
+/// Size of a number that VTK names ("Float64"). [bytes] 0: no such number
+[[nodiscard]] std::int64_t bytes_of_number(const char* name) noexcept;
+
 /// As deep as the deepest direction needs.
 [[nodiscard]] Depths depths_of(const Radius& radius, int axes) noexcept;
 /// `all` without `hole`, which is inside: up to six boxes with nothing in common.

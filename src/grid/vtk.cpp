@@ -50,12 +50,12 @@ std::string escaped(const std::string& text) {
 
 bool is_written(const FieldHandle::Data& field) {
   const At& at = field.options.at;
-  return field.kind.name != nullptr && !at.x && !at.y && !at.z;
+  return field.type.name != nullptr && !at.x && !at.y && !at.z;
 }
 
 std::string array_of(const FieldHandle::Data& field, const char* element) {
   return fmt::format("<{} type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\"", element,
-                     field.kind.name, escaped(field.name), field.kind.components);
+                     field.type.name, escaped(field.name), field.type.components);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST_F(Alike, what_an_exchange_of_a_grid_is_of) {
             told(fields, "'v'", "'u'"));
   EXPECT_EQ(refusal_on_all([&] { differs() ? grid.prepare({u}) : grid.prepare(); }),
             told(fields, "'u'", "'u', 'v'"));
-  EXPECT_EQ(refusal_on_all([&] { grid.accumulate({differs() ? v : u}, sum<double>()); }),
+  EXPECT_EQ(refusal_on_all([&] { grid.accumulate({}, {differs() ? v : u}, sum<double>()); }),
             told(fields, "'v'", "'u'"));
   EXPECT_EQ(refusal_on_all([&] {
               grid.prepare({}, {.axes = {true, !differs(), true}});

@@ -62,12 +62,16 @@ inline Direction direction_of(const Box& owned, const Index3& at) {
   };
   return {side(0), side(1), side(2)};
 }
-/// How far it is from what is owned.
-inline std::int64_t depth_of(const Box& owned, const Index3& at) {
-  std::int64_t depth = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    depth = std::max({depth, owned.lower[axis] - at[axis], at[axis] - owned.upper[axis] + 1});
-  return depth;
+/// Whether a cell is no further from the owned ones than the radius says, and `most` if that is not
+/// -1.
+inline bool is_within(const Box& owned, const Index3& at, const Radius& radius, int most) {
+  const Direction d = direction_of(owned, at);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t depth =
+        std::max({std::int64_t{0}, owned.lower[axis] - at[axis], at[axis] - owned.upper[axis] + 1});
+    if (depth > radius.depths(d)[axis] || (most >= 0 && depth > most)) return false;
+  }
+  return true;
 }
 
 struct Expected {
@@ -92,14 +96,11 @@ void check(const View<T>& there, const Expected& expected, int field, int step,
     if (only && !(d == *only)) return;
     std::int64_t value = value_of(at, field, step);
     if (!(d == Direction{})) {
-      const int radius = expected.radius.at(d);
-      const int depth =
-          expected.options.depth < 0 ? radius : std::min(radius, expected.options.depth);
       const bool along = (d.x == 0 || expected.options.axes[0]) &&
                          (d.y == 0 || expected.options.axes[1]) &&
                          (d.z == 0 || expected.options.axes[2]);
       const bool comes = expected.grid.neighbour(d, expected.subgrid).has_value() && along &&
-                         depth_of(view.owned(), at) <= depth;
+                         is_within(view.owned(), at, expected.radius, expected.options.depth);
       value =
           comes ? value_of(wrapped(at, expected.extent, expected.periodic), field, step) : kPoison;
     }

@@ -95,6 +95,7 @@ TEST(Grid, ghost_cells_are_what_their_owners_have) {
   uneven.set({1, 0, 0}, 2).set({0, -1, 0}, 0).set({1, 1, 1}, 0).set({-1, 0, 1}, 2);
   run_grid({13, 11, 9}, {true, true, true}, 1, uneven);
   run_grid({16, 12, 10}, {false, true, false}, 2, Radius::faces(2));
+  run_grid({13, 12, 10}, {true, false, true}, Radius::sides({2, 1}, 1, {0, 2}), 1);
   run_grid({30, 17}, {true, false, false}, uneven, 2);
   run_grid({64}, {true, false, false}, 3, 1);
   run_grid({24, 24, 8}, {false, false, false}, 2, 0);
@@ -276,14 +277,14 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
   auto a = grid.add<std::int64_t>("a");
   const auto view = a.view();
   if (test_memory::on_device()) {
-    EXPECT_THROW(grid.accumulate({a}, combine_with<std::int64_t>(std::plus<>())), Unsupported);
+    EXPECT_THROW(grid.accumulate({}, {a}, combine_with<std::int64_t>(std::plus<>())), Unsupported);
     // Values of ghost cells take the place of those of their owners.
     Mirror<std::int64_t> mirror(view);
     for_each_cell(view.stored(), [&](auto i, auto j, auto k) {
       mirror.view()(i, j, k) = view.owned().contains(i, j, k) ? 1 : 2;
     });
     mirror.store();
-    grid.accumulate({a}, replace());
+    grid.accumulate({}, {a}, replace());
     mirror.load();
     for_each_cell(view.owned(), [&](auto i, auto j, auto k) {
       const bool needed = i < view.owned().lower[0] + 2 || i >= view.owned().upper[0] - 2 ||
@@ -298,7 +299,7 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
   for_each_cell(view.stored(), [&](auto i, auto j, auto k) { mirror.view()(i, j, k) = 1; });
   mirror.store();
   try {
-    grid.accumulate({a}, sum<std::int64_t>());
+    grid.accumulate({}, {a}, sum<std::int64_t>());
   } catch (const Unsupported&) {
     // Devices of ranks on different nodes, and those whose bytes are staged.
     EXPECT_TRUE(test_memory::on_device() && ranks() > 1 &&
@@ -365,7 +366,7 @@ TEST(Grid, what_is_wrong_is_told) {
   EXPECT_EQ(refusal([&] { (void)grid.exchange(); }), running);
   EXPECT_EQ(refusal([&] { (void)grid.exchange({}, {w}); }), running);
   EXPECT_EQ(refusal([&] { grid.swap(); }), running);
-  EXPECT_EQ(refusal([&] { grid.accumulate({w}, replace()); }), running);
+  EXPECT_EQ(refusal([&] { grid.accumulate({}, {w}, replace()); }), running);
   ghosts.wait();
   EXPECT_EQ(refusal([&] { (void)grid.exchange({}, {w}, {.depth = 0}); }),
             "an exchange of ghost cells 0 deep");

@@ -425,7 +425,7 @@ TEST_P(LeavingGrid, who_destroys_its_grid_after_fewer_exchanges_is_named) {
   (void)grid->add<double>("u");
   auto v = grid->add<double>("v", {.next = false});
   grid->prepare();
-  grid->accumulate({v}, replace());
+  grid->accumulate({}, {v}, replace());
   steps(*grid, kGoodRounds);
   if (rank() == culprit()) {
     grid.reset();
@@ -435,7 +435,7 @@ TEST_P(LeavingGrid, who_destroys_its_grid_after_fewer_exchanges_is_named) {
   expect_named(thrown_by([&] {
                  if (!back) return steps(*grid, exchanges_until_all_know());
                  for (int i = 0; i < exchanges_until_all_know(); ++i)
-                   grid->accumulate({v}, replace());
+                   grid->accumulate({}, {v}, replace());
                }),
                "left");
 }

@@ -180,7 +180,7 @@ TEST(Subgrids, ghosts_go_back_to_their_owners) {
     mirror.store();
   }
   try {
-    grid.accumulate({a}, sum<std::int64_t>());
+    grid.accumulate({}, {a}, sum<std::int64_t>());
   } catch (const Unsupported&) {
     EXPECT_TRUE(test_memory::on_device() && (!on_one_node(0, ranks() - 1) ||
                                              device_transport() == "staged" || is_forced("pack")));

@@ -22,8 +22,10 @@ class Copier final : public strake::DeviceCopier {
                                               Place from_place, strake::CopyVariant /*variant*/,
                                               int device) override {
     if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
+    const auto is_pageable = [](Place place) { return place.kind == strake::MemoryKind::Host; };
     return std::make_unique<Plan>(
-        to, from, device >= 0 ? device : std::max({to_place.device, from_place.device, 0}));
+        to, from, device >= 0 ? device : std::max({to_place.device, from_place.device, 0}),
+        is_pageable(to_place) || is_pageable(from_place));
   }
 
   std::unique_ptr<strake::DeviceBatch> compile_batch(

@@ -16,11 +16,12 @@ using strake::Ticket;
 
 bool has_kernels() noexcept { return std::getenv("STANDIN_NO_KERNELS") == nullptr; }
 
-Plan::Plan(const Layout& to, const Layout& from, int device)
+Plan::Plan(const Layout& to, const Layout& from, int device, bool staged)
     : plan_(CopyPlan::compile(to, Place{}, from, Place{})),
       to_begin_(to.bounds().begin),
       from_begin_(from.bounds().begin),
-      device_(device) {}
+      device_(device),
+      staged_(staged) {}
 
 Ticket Plan::enqueue(strake::Queue& queue, std::byte* to, const std::byte* from,
                      ByteRange part) const {

@@ -18,7 +18,7 @@ bool has_kernels() noexcept;
 
 class Plan final : public strake::DevicePlan {
  public:
-  Plan(const strake::Layout& to, const strake::Layout& from, int device);
+  Plan(const strake::Layout& to, const strake::Layout& from, int device, bool staged = false);
   std::int64_t size_bytes() const noexcept override { return plan_.size_bytes(); }
   std::string description() const override { return "stand-in " + plan_.description(); }
   int device() const noexcept override { return device_; }
@@ -26,7 +26,7 @@ class Plan final : public strake::DevicePlan {
                          strake::ByteRange part) const override;
   void enqueue(strake::DeviceStream& stream, std::byte* to, const std::byte* from,
                strake::ByteRange part) const override;
-  bool staged() const noexcept override { return false; }
+  bool staged() const noexcept override { return staged_; }
   std::function<void()> task(std::byte* to, const std::byte* from, strake::ByteRange part) const;
 
  private:
@@ -34,6 +34,7 @@ class Plan final : public strake::DevicePlan {
   std::int64_t to_begin_;
   std::int64_t from_begin_;
   int device_;
+  bool staged_;
 };
 
 /// One task for all copies.

@@ -89,6 +89,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   if (captured_ && !all_by_put())
     throw Unsupported(
         "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
+  if (captured_) require_compiled(reverse, combine);
   // Bytes that do not go by put wait for the CPU to find the work before them done.
   if (!all_by_put()) {
     after_.resize(after.size());
@@ -232,16 +233,27 @@ void Exchange::Impl::require_all_coming(bool anew) {
   });
 }
 
-void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
+void Exchange::Impl::enqueue(Bases bases, bool reverse, std::span<const Combine> combine,
+                             std::span<Stream> streams) {
   const bool captured = require_streams(streams);
   // Where ranks share a device, one that waits would keep the others from it.
   if (!all_by_put() || streams.empty() || (!captured && !puts_->may_wait())) {
-    start(bases, false, {}, streams);
+    start(bases, reverse, combine, streams);
     return wait(streams);
   }
-  require(bases, {}, false);
+  require(bases, combine, reverse);
+  if (captured) require_compiled(reverse, combine);
   require_all_coming(true);
-  if (puts_->is_used()) or_fail([&] { puts_->run(bases, streams); });
+  if (!puts_->is_used()) return;
+  or_fail(
+      [&] { reverse ? puts_->run_reverse(bases, combine, streams) : puts_->run(bases, streams); });
+}
+
+/// No memory can be had while work is captured.
+void Exchange::Impl::require_compiled(bool reverse, std::span<const Combine> combine) const {
+  if (reverse && !puts_->is_compiled_reverse(combine))
+    throw Unsupported(
+        "a reverse exchange is captured that has never run before: run it once, combining alike");
 }
 
 void Exchange::Impl::advance_quietly() noexcept {
@@ -336,17 +348,28 @@ void Exchange::unwind() noexcept {
   if (impl_ != nullptr) impl_->unwind();
 }
 
+namespace {
+
+Exchange::Impl& planned(Exchange::Impl* impl) {
+  if (impl == nullptr) throw InvalidArgument("an exchange is started that was never planned");
+  return *impl;
+}
+
+}  // namespace
+
 void Exchange::start(std::span<std::byte* const> arrays, const Streams& after) {
-  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, false, {}, StreamList(after).all());
+  planned(impl_.get()).start(arrays, false, {}, StreamList(after).all());
 }
 void Exchange::enqueue(std::span<std::byte* const> arrays, const Streams& streams) {
-  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->enqueue(arrays, StreamList(streams).all());
+  planned(impl_.get()).enqueue(arrays, false, {}, StreamList(streams).all());
 }
-void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine) {
-  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, true, combine, {});
+void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+                             const Streams& after) {
+  planned(impl_.get()).start(arrays, true, combine, StreamList(after).all());
+}
+void Exchange::enqueue_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+                               const Streams& streams) {
+  planned(impl_.get()).enqueue(arrays, true, combine, StreamList(streams).all());
 }
 std::int64_t Exchange::round() const noexcept { return impl_ == nullptr ? 0 : impl_->round(); }
 bool Exchange::running() const noexcept { return impl_ != nullptr && impl_->running(); }

@@ -56,7 +56,8 @@ class STRAKE_LOCAL Exchange::Impl {
   void wait();
   /// \{ As of Exchange.
   void wait(std::span<Stream> before);
-  void enqueue(Bases bases, std::span<Stream> streams);
+  void enqueue(Bases bases, bool reverse, std::span<const Combine> combine,
+               std::span<Stream> streams);
   /// \}
   /// Gives up what is under way, so that no peer waits for this rank.
   void fail() noexcept;
@@ -137,6 +138,7 @@ class STRAKE_LOCAL Exchange::Impl {
   }
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
+  void require_compiled(bool reverse, std::span<const Combine> combine) const;
   /// \returns whether they are being captured, which matters to a device's arrays only
   [[nodiscard]] bool require_streams(std::span<Stream> streams) const;
   void require_own_thread() const;

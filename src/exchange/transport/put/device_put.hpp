@@ -115,6 +115,8 @@ class DevicePut {
   /// PairSchedule::unpack \throws InvalidArgument  values that are not aligned; OutOfMemory,
   /// CudaError
   void prepare(bool reverse, std::span<const Combine> combine);
+  /// Whether a reverse exchange was prepared that combines alike.
+  [[nodiscard]] bool is_compiled_reverse(std::span<const Combine> combine) const;
   /// The next round comes after `event` in `work`, which may be another device's.
   void follow(const DeviceStream& work, const DeviceEvent& event);
   /// Puts this device's bytes, as prepared. \throws Unsupported  and nothing was done; CudaError
@@ -188,6 +190,7 @@ class DevicePut {
     const PairSchedule* schedule = nullptr;
     std::byte* to = nullptr;
   };
+  [[nodiscard]] std::vector<DeviceCombine> combines_of(std::span<const Combine> combine) const;
   [[nodiscard]] std::vector<Target> targets(std::size_t schedule);
   [[nodiscard]] std::unique_ptr<PutRounds> compiled(bool reverse,
                                                     const std::vector<DeviceCombine>& combine,

@@ -43,11 +43,21 @@ std::vector<DevicePut::Target> DevicePut::targets(std::size_t which) {
   return made;
 }
 
-void DevicePut::prepare(bool reverse, std::span<const Combine> combine) {
+/// How the values of each array are combined; empty: all are replaced.
+std::vector<DeviceCombine> DevicePut::combines_of(std::span<const Combine> combine) const {
   std::vector<DeviceCombine> wanted;
   const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
   for (std::size_t i = 0; !replaces && i < arrays_.size(); ++i)
     wanted.push_back(combine_of(combine, static_cast<int>(arrays_[i])).on_device().value());
+  return wanted;
+}
+
+bool DevicePut::is_compiled_reverse(std::span<const Combine> combine) const {
+  return back_.contains(combines_of(combine));
+}
+
+void DevicePut::prepare(bool reverse, std::span<const Combine> combine) {
+  const std::vector<DeviceCombine> wanted = combines_of(combine);
   Compiled& made = reverse ? back_[wanted] : forward_;
   if (made.chosen == nullptr) {
     // Both now: while work is captured, no memory can be had.

@@ -168,6 +168,11 @@ bool DevicePuts::is_idle() const noexcept {
   return std::ranges::all_of(puts_, [](const auto& put) { return put->is_idle(); });
 }
 
+bool DevicePuts::is_compiled_reverse(std::span<const Combine> combine) const {
+  return std::ranges::all_of(puts_,
+                             [&](const auto& put) { return put->is_compiled_reverse(combine); });
+}
+
 void DevicePuts::prepare(bool reverse, std::span<const Combine> combine) {
   for (const auto& put : puts_) put->prepare(reverse, combine);
 }
@@ -219,6 +224,14 @@ void DevicePuts::run(Bases bases, std::span<Stream> streams) {
       streams.front().device() == puts_.front()->place().device)
     return puts_.front()->run(bases, *StreamAccess::of(streams.front()));
   prepare(false, {});
+  start(bases, streams);
+  end_in(streams);
+}
+
+void DevicePuts::run_reverse(Bases bases, std::span<const Combine> combine,
+                             std::span<Stream> streams) {
+  require_capturable(streams);
+  prepare(true, combine);
   start(bases, streams);
   end_in(streams);
 }

@@ -48,6 +48,7 @@ class DevicePuts {
   [[nodiscard]] bool may_wait() const noexcept;
   [[nodiscard]] bool is_idle() const noexcept;
   void prepare(bool reverse, std::span<const Combine> combine);
+  [[nodiscard]] bool is_compiled_reverse(std::span<const Combine> combine) const;
   /// Puts this rank's bytes after the work in these streams, or, if there are none, in the devices'
   /// legacy default streams.
   void start(Bases bases, std::span<Stream> after);
@@ -56,6 +57,7 @@ class DevicePuts {
   void end_in(std::span<Stream> before);
   void forget() noexcept;
   void run(Bases bases, std::span<Stream> streams);
+  void run_reverse(Bases bases, std::span<const Combine> combine, std::span<Stream> streams);
   void stop_waiting() noexcept;
   void give_up() noexcept;
   /// \}

@@ -1,0 +1,126 @@
+// Exchanges of ranks that know whose elements they need.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "place.hpp"
+#include "refusal.hpp"
+#include "strake/combine.hpp"
+#include "strake/copy.hpp"
+#include "strake/exchange.hpp"
+#include "world.hpp"
+
+namespace strake {
+namespace {
+
+/// An array of numbers where the tests' arrays are.
+class Numbers {
+ public:
+  explicit Numbers(const std::vector<double>& values)
+      : memory_(static_cast<std::int64_t>(values.size() * sizeof(double)), place()),
+        whole_(Layout::dense(memory_.size_bytes())) {
+    CopyPlan::compile(whole_, place(), whole_, Place{})
+        .run(memory_.data(), reinterpret_cast<const std::byte*>(values.data()));
+  }
+  [[nodiscard]] std::vector<double> values() const {
+    std::vector<double> all(static_cast<std::size_t>(memory_.size_bytes()) / sizeof(double));
+    CopyPlan::compile(whole_, Place{}, whole_, place())
+        .run(reinterpret_cast<std::byte*>(all.data()), memory_.data());
+    return all;
+  }
+  void exchange(Exchange& by) const {
+    std::byte* const base[] = {memory_.data()};
+    by.start(base);
+    by.wait();
+  }
+
+ private:
+  SharedArray memory_;
+  Layout whole_;
+};
+
+double value_of(int of_rank, std::int64_t index) {
+  return of_rank * 1000.0 + static_cast<double>(index);
+}
+
+TEST(Elements, come_from_whom_a_rank_names) {
+  constexpr std::int64_t kOwned = 40;
+  std::mt19937 random(static_cast<unsigned>(rank()) + 7);
+  std::vector<std::int64_t> wanted;
+  std::vector<ElementOf> from;
+  std::vector<std::int64_t> places(60);
+  std::iota(places.begin(), places.end(), kOwned);
+  std::ranges::shuffle(places, random);
+  // Some of one rank's elements may be wanted several times, some are this rank's own.
+  for (std::size_t i = 0; i < (rank() == 1 ? 0U : 50U); ++i) {
+    wanted.push_back(places[i]);
+    from.push_back({static_cast<int>(random() % static_cast<unsigned>(ranks())),
+                    static_cast<std::int64_t>(random() % kOwned)});
+  }
+  std::vector<double> values(100, -1);
+  for (std::int64_t i = 0; i < kOwned; ++i)
+    values[static_cast<std::size_t>(i)] = value_of(rank(), i);
+  Exchange exchange(MPI_COMM_WORLD,
+                    ExchangePart::of_elements(MPI_COMM_WORLD, {8, 100, place()}, wanted, from));
+  const Numbers numbers(values);
+  for (int round = 0; round < 2; ++round) numbers.exchange(exchange);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    values[static_cast<std::size_t>(wanted[i])] = value_of(from[i].rank, from[i].index);
+  EXPECT_EQ(numbers.values(), values);
+}
+
+/// Each rank owns every n-th number from the highest on, and wants those beside its own.
+TEST(Elements, come_by_global_indices) {
+  constexpr std::int64_t kEach = 25;
+  const std::int64_t all = kEach * ranks();
+  std::vector<std::int64_t> owned, ghosts;
+  for (std::int64_t id = all - 1 - rank(); id >= 0; id -= ranks()) owned.push_back(id);
+  for (const std::int64_t id : owned) {
+    if (ranks() == 1) break;
+    for (const std::int64_t beside : {(id + 1) % all, (id + all - 1) % all})
+      if (std::ranges::find(owned, beside) == owned.end() &&
+          std::ranges::find(ghosts, beside) == ghosts.end())
+        ghosts.push_back(beside);
+  }
+  std::vector<double> values, expected;
+  for (const std::int64_t id : owned) values.push_back(static_cast<double>(id));
+  expected = values;
+  values.resize(owned.size() + ghosts.size(), -1);
+  for (const std::int64_t id : ghosts) expected.push_back(static_cast<double>(id));
+  Exchange exchange(MPI_COMM_WORLD,
+                    ExchangePart::of_global_ids(MPI_COMM_WORLD, 8, place(), owned, ghosts));
+  const Numbers numbers(values);
+  numbers.exchange(exchange);
+  EXPECT_EQ(numbers.values(), expected);
+}
+
+TEST(Elements, wrong_ones_are_refused_on_all_ranks) {
+  const auto differs = [] { return rank() == culprit(); };
+  const std::string last = std::to_string(culprit());
+  const auto part = [&](std::int64_t wanted, const ElementOf& from) {
+    return refusal_on_all([&] {
+      (void)ExchangePart::of_elements(MPI_COMM_WORLD, {8, 10, {}}, std::span(&wanted, 1),
+                                      std::span(&from, 1));
+    });
+  };
+  EXPECT_EQ(part(differs() ? 10 : 9, {0, 0}), "rank " + last + " wants its element 10 of 10");
+  EXPECT_EQ(part(9, {differs() ? 77 : 0, 0}),
+            "rank " + last + " wants an element of rank 77 of " + std::to_string(ranks()));
+  EXPECT_EQ(part(9, {0, differs() ? -1 : 0}),
+            "rank " + last + " wants element -1 of rank 0, which has 10");
+  const auto global = [&](std::vector<std::int64_t> owned, std::vector<std::int64_t> ghosts) {
+    return refusal_on_all(
+        [&] { (void)ExchangePart::of_global_ids(MPI_COMM_WORLD, 8, {}, owned, ghosts); });
+  };
+  EXPECT_EQ(global({rank()}, {differs() ? 55 : rank()}),
+            "rank " + last + " wants global index 55, which no rank owns");
+  EXPECT_EQ(global({rank() == 0 ? -4 : rank()}, {}), "global index -4 on rank 0");
+  if (ranks() > 1)
+    EXPECT_EQ(global({differs() ? 0 : rank()}, {}), "ranks 0 and " + last + " own global index 0");
+}
+
+}  // namespace
+}  // namespace strake
