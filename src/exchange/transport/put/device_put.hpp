@@ -189,6 +189,7 @@ class DevicePut {
     std::byte* to = nullptr;
   };
   [[nodiscard]] std::vector<Target> targets(std::size_t schedule);
+  struct RoundCopies;
   [[nodiscard]] std::unique_ptr<PutRounds> compiled(bool reverse,
                                                     const std::vector<DeviceCombine>& combine,
                                                     const std::vector<Target>& targets,
