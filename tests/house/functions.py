@@ -1,5 +1,6 @@
 """The length of each function of C, C++ and CUDA, from the first line of its declaration to the line of its last brace; blank lines
-and comments count. Looked at are functions of namespaces and classes, and lambdas that initialise a variable there.
+and comments count. Looked at are functions of namespaces and classes, and lambdas that initialise a variable there; lambdas, and
+members of classes, inside of functions count as lines of these.
 
   functions.py ROOT [LINES]     prints each function past its limit, or past LINES, exceptions too
 """
