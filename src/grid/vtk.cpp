@@ -58,6 +58,62 @@ std::string array_of(const FieldHandle::Data& field, const char* element) {
                      field.type.name, escaped(field.name), field.type.components);
 }
 
+using FieldList = std::vector<std::unique_ptr<FieldHandle::Data>>;
+
+/// The text before the values of a subgrid's cells: which arrays follow, and where.
+std::string head_of_piece(const FieldList& fields, const Box& whole, const Box& cells) {
+  std::string text = head("ImageData");
+  text += fmt::format(
+      "<ImageData WholeExtent=\"{}\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n<Piece "
+      "Extent=\"{}\">\n<CellData>\n",
+      bounds(whole), bounds(cells));
+  std::int64_t at = 0;
+  for (const auto& field : fields) {
+    if (!is_written(*field)) continue;
+    text +=
+        fmt::format("{} format=\"appended\" offset=\"{}\"/>\n", array_of(*field, "DataArray"), at);
+    at += cells.size() * field->bytes + static_cast<std::int64_t>(sizeof(std::uint64_t));
+  }
+  return text + "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_";
+}
+
+/// The text before the names of the subgrids' files.
+std::string head_of_all(const FieldList& fields, const Box& whole) {
+  std::string text = head("PImageData");
+  text += fmt::format(
+      "<PImageData WholeExtent=\"{}\" GhostLevel=\"0\" Origin=\"0 0 0\" Spacing=\"1 1 "
+      "1\">\n<PCellData>\n",
+      bounds(whole));
+  for (const auto& field : fields)
+    if (is_written(*field)) text += array_of(*field, "PDataArray") + "/>\n";
+  return text + "</PCellData>\n";
+}
+
+/// A field's values in the cells of a subgrid, which lie in `place`.
+std::vector<std::byte> values_of(const FieldHandle::Data& field, std::size_t subgrid,
+                                 const Box& cells, Place place) {
+  const std::int64_t bytes = cells.size() * field.bytes;
+  std::vector<std::byte> values(static_cast<std::size_t>(bytes));
+  CopyPlan::compile(Layout::dense(bytes), Place{}, field.parts[subgrid].layout_of(cells), place)
+      .run(values.data(), field.parts[subgrid].buffer(field.current));
+  return values;
+}
+
+Box cells_of_part(const placement::Partition& partition, int part) {
+  const placement::Position position = partition.position_of(part);
+  Box cells;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto range = partition.range(axis, position[axis]);
+    cells.lower[axis] = range.begin;
+    cells.upper[axis] = range.end;
+  }
+  return cells;
+}
+
+bool put(std::FILE* file, const std::string& text) {
+  return std::fwrite(text.data(), 1, text.size(), file) == text.size();
+}
+
 }  // namespace
 
 void Grid::Impl::write_vtk(const std::string& path) const {
@@ -74,35 +130,16 @@ void Grid::Impl::write_vtk(const std::string& path) const {
       fault = fmt::format("rank {} can't write '{}': {}", rank, name, error.what());
     }
   };
-  const auto put = [](std::FILE* file, const std::string& text) {
-    return std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  };
   for (std::size_t subgrid = 0; subgrid < owned.size(); ++subgrid) {
     const Box& cells = owned[subgrid];
     if (cells.empty()) continue;
     write(name_of_piece(part_of(static_cast<int>(subgrid))), [&](std::FILE* file) {
-      std::string text = head("ImageData");
-      text += fmt::format(
-          "<ImageData WholeExtent=\"{}\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n<Piece "
-          "Extent=\"{}\">\n<CellData>\n",
-          bounds(whole), bounds(cells));
-      std::int64_t at = 0;
-      for (const auto& field : fields) {
-        if (!is_written(*field)) continue;
-        text += fmt::format("{} format=\"appended\" offset=\"{}\"/>\n",
-                            array_of(*field, "DataArray"), at);
-        at += cells.size() * field->bytes + static_cast<std::int64_t>(sizeof(std::uint64_t));
-      }
-      text += "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_";
-      bool good = put(file, text);
+      bool good = put(file, head_of_piece(fields, whole, cells));
       for (const auto& field : fields) {
         if (!is_written(*field)) continue;
         const auto bytes = static_cast<std::uint64_t>(cells.size() * field->bytes);
         good = good && std::fwrite(&bytes, sizeof(bytes), 1, file) == 1;
-        std::vector<std::byte> values(static_cast<std::size_t>(bytes));
-        CopyPlan::compile(Layout::dense(static_cast<std::int64_t>(bytes)), Place{},
-                          field->parts[subgrid].layout_of(cells), places[subgrid])
-            .run(values.data(), field->parts[subgrid].buffer(field->current));
+        const std::vector<std::byte> values = values_of(*field, subgrid, cells, places[subgrid]);
         good = good && std::fwrite(values.data(), 1, values.size(), file) == values.size();
       }
       return good && put(file, "\n</AppendedData>\n</VTKFile>\n");
@@ -110,24 +147,11 @@ void Grid::Impl::write_vtk(const std::string& path) const {
   }
   if (rank == 0) {
     write(path + ".pvti", [&](std::FILE* file) {
-      std::string text = head("PImageData");
-      text += fmt::format(
-          "<PImageData WholeExtent=\"{}\" GhostLevel=\"0\" Origin=\"0 0 0\" Spacing=\"1 1 "
-          "1\">\n<PCellData>\n",
-          bounds(whole));
-      for (const auto& field : fields)
-        if (is_written(*field)) text += array_of(*field, "PDataArray") + "/>\n";
-      text += "</PCellData>\n";
+      std::string text = head_of_all(fields, whole);
       for (int part = 0; part < first_part.back(); ++part) {
         if (!partition.has_cells(part)) continue;
-        const placement::Position position = partition.position_of(part);
-        Box piece;
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          const auto range = partition.range(axis, position[axis]);
-          piece.lower[axis] = range.begin;
-          piece.upper[axis] = range.end;
-        }
-        text += fmt::format("<Piece Extent=\"{}\" Source=\"{}\"/>\n", bounds(piece),
+        text += fmt::format("<Piece Extent=\"{}\" Source=\"{}\"/>\n",
+                            bounds(cells_of_part(partition, part)),
                             escaped(std::filesystem::path(name_of_piece(part)).filename()));
       }
       return put(file, text + "</PImageData>\n</VTKFile>\n");

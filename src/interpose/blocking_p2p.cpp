@@ -228,6 +228,20 @@ constexpr auto recv_of() {
 #endif
 }
 
+/// Examines one message of a call that also has another one; `rank` may be MPI_PROC_NULL.
+Examined examine_one(int rank, Direction direction, const void* buffer, std::int64_t count,
+                     MPI_Datatype type) {
+  if (rank == MPI_PROC_NULL) return {kNobody, {}};
+  return examine(direction, Style::Blocking, buffer, count, type);
+}
+
+/// Whether a send and a receive (null: not known) are both left to the MPI library, and no header
+/// message comes or goes.
+bool both_pass(const Found* send, const Found* receive) {
+  return send != nullptr && receive != nullptr && !receive->as_bytes && !may_be_shared(*send) &&
+         !exchange::shared::may_get_header(room_of(*receive));
+}
+
 template <typename Real, typename Count>
 int sendrecv(Function function, Real real, const void* send_buffer, Count send_count,
              MPI_Datatype send_type, int to, int send_tag, void* recv_buffer, Count recv_count,
@@ -248,20 +262,15 @@ int sendrecv(Function function, Real real, const void* send_buffer, Count send_c
     const Found* const left_too =
         left_before(Direction::Receive, Style::Blocking, from, recv_buffer, recv_count, recv_type);
     const Envelope peer{to, send_tag, comm};
-    if (left != nullptr && left_too != nullptr && !left_too->as_bytes && !may_be_shared(*left) &&
-        !exchange::shared::may_get_header(room_of(*left_too))) {
+    if (both_pass(left, left_too)) {
       add_placeholder_of_left(*left, send_count, send_type, peer);
       note(function, Transport::Library, left->reason, left->bytes);
       return receive_unwatched(comm, status, [&](MPI_Status* at) {
         return ask(recv_buffer, recv_count, recv_type, at);
       });
     }
-    Examined out{kNobody, {}};
-    Examined in{kNobody, {}};
-    if (to != MPI_PROC_NULL)
-      out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
-    if (from != MPI_PROC_NULL)
-      in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
+    Examined out = examine_one(to, Direction::Send, send_buffer, send_count, send_type);
+    Examined in = examine_one(from, Direction::Receive, recv_buffer, recv_count, recv_type);
     prepare_for_header(in, receive);
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;

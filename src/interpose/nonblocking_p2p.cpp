@@ -115,6 +115,16 @@ std::shared_ptr<MessageOperation> operation_of(const exchange::shared::Lease& le
   }
 }
 
+/// The operation of a send, which has a lease if shared memory can carry it.
+std::shared_ptr<MessageOperation> make_send_operation(Function function, Examined& found,
+                                                      const void* buffer, std::int64_t count,
+                                                      MPI_Datatype type, const Envelope& peer) {
+  if (const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy))
+    return operation_of(*lease, function, found, peer);
+  return Requests::get().make_operation(function, found.reason, found.typed, found.transport,
+                                        Direction::Send, peer, start_of(function));
+}
+
 /// \param known  what known_at_once() has found
 template <typename Real, typename Count>
 [[gnu::noinline]] int isend_examined(const Known* known, Function function, Real real,
@@ -126,11 +136,14 @@ template <typename Real, typename Count>
     Requests& ours = Requests::get();
     const Envelope peer{rank, tag, comm};
     const Known* const before = known_or_before(known, Direction::Send, rank, buffer, count, type);
+    const auto leave = [&](const Found& what) {
+      return leave_with_placeholder(what, count, type, peer,
+                                    [&] { return leave_to(pass_on, function, what); });
+    };
     const Found* const left = left_by(before, rank);
     if (left != nullptr && !may_be_shared(*left)) {
       ours.hand_on();  // what was sent before leaves before
-      return leave_with_placeholder(*left, count, type, peer,
-                                    [&] { return leave_to(pass_on, function, *left); });
+      return leave(*left);
     }
     Examined found = examine_by(before, Direction::Send, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
@@ -141,10 +154,7 @@ template <typename Real, typename Count>
         pending = PendingPool::get().make(function, found.reason, Receive(comm));
         begin_send(found, buffer, count, type, peer, Sender::Busy, pending->transfer);
       };
-      if (!take_send(found, make)) {
-        return leave_with_placeholder(found, count, type, peer,
-                                      [&] { return leave_to(pass_on, function, found); });
-      }
+      if (!take_send(found, make)) return leave(found);
       const Transfer& transfer = *pending->transfer;
       note(function, transfer.transport(), found.reason, found.bytes);
       if (!transfer.shares()) exchange::shared::add_placeholder(found.bytes, peer);
@@ -160,18 +170,12 @@ template <typename Real, typename Count>
     if (buffered) return ibsend(found, real, peer, request, pass_on, count, type);
     std::shared_ptr<MessageOperation> operation;
     const auto make = [&] {
-      if (const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy)) {
-        operation = operation_of(*lease, function, found, peer);
-      } else {
-        operation = ours.make_operation(function, found.reason, found.typed, found.transport,
-                                        Direction::Send, peer, start_of(function));
-      }
+      operation = make_send_operation(function, found, buffer, count, type, peer);
       operation->start();
     };
     if (!take(found, make)) {
       ours.hand_on();  // what was sent before leaves before
-      return leave_with_placeholder(found, count, type, peer,
-                                    [&] { return leave_to(pass_on, function, found); });
+      return leave(found);
     }
     times::note_transport(operation->transport());
     *request = ours.launch(operation);

@@ -87,6 +87,98 @@ void refuse_short(const Call<Count>& call, std::int64_t bytes) {
                  MPI_ERR_TRUNCATE);
 }
 
+/// Finds the record of a call's datatype. Null: the call is to be passed on, as `found` says.
+template <typename Count>
+mpi::TypeRecord* find_record(const Call<Count>& call, Found& found) {
+  const mpi::InUse in_use = mpi::use_type(call.type, call.count, Use::Other);
+  mpi::TypeRecord* const record = in_use.record;
+  if (record == nullptr) {
+    found = left_without_record(in_use, call.count);
+    return nullptr;
+  }
+  if (mpi::quirks::kHandlesAreIntegers)
+    (void)mpi::is_inter(call.comm);  // raises an error if it is no communicator
+  if (record->ready(call.type, call.count, Use::Other)) return record;
+  found.bytes = record->size_bytes() * call.count;
+  found.reason = Reason::FewUses;
+  return nullptr;
+}
+
+/// The memories of a call. Without a device all is host memory. `fits`: the packed buffer has room.
+template <typename Count>
+Places memories_of(const Call<Count>& call, const Examined& found, bool fits) {
+  if (device_backend() == nullptr) return {};
+  if (!fits) return {found.typed.place, classify(call.packed)};
+  return places_of(call, found.typed.elements->layout().bounds(), found.bytes);
+}
+
+/// The plan of the copy between `places`. Null: there is no memory to compile it, and the MPI
+/// library can pack.
+template <typename Count>
+const CopyPlan* plan_of(const Call<Count>& call, const Examined& found, const Places& places) {
+  const bool host = places.host();
+  try {
+    exchange::Plans& plans = exchange::plans_of(*found.typed.elements);
+    return host ? &plans.plan(call.direction, {}, {})
+                : &plans.plan(call.direction, places.typed, places.packed);
+  } catch (const std::exception& error) {
+    if (!host || !can_leave(found, error)) throw;
+    return nullptr;
+  }
+}
+
+/// A copy that runs, and the time that it saves.
+struct DoneCopy {
+  const CopyPlan& plan;
+  Transport transport;
+  Places places;
+  std::int64_t saved_ns = 0;  ///< against the MPI library [ns]
+};
+
+/// Remembers the copy for the next call with the same arguments.
+template <typename Count>
+void remember_done(const Call<Count>& call, const Examined& found, const DoneCopy& done) {
+  const mpi::Elements& elements = *found.typed.elements;
+  Recent& last = remember(call, found.bytes);
+  // The first byte of the elements must not lie in the first page.
+  last.bounds = elements.layout().bounds();
+  const std::int64_t begin = last.bounds.begin;
+  last.least =
+      begin < std::int64_t{kFirstPage} ? kFirstPage - static_cast<std::uintptr_t>(begin) : 1;
+  last.first = elements.layout().offset();
+  last.saved_ns =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(done.saved_ns, INT32_MIN, INT32_MAX));
+  last.plan = &done.plan;
+  last.transport = done.transport;
+  last.places = done.places;
+  const bool host = done.places.host();
+  const cpu::Op* const op = CopyPlanAccess::cpu_op(done.plan);
+  // A larger copy may be run by several threads.
+  if (host && elements.dense() && found.bytes <= cpu::kSecondLevelBytes) {
+    remember_adjacent(last);
+  } else if (host && op != nullptr) {
+    last.at_once = AtOnce::Op;
+    last.op = op;
+  }
+}
+
+/// Runs the copy by its plan, and ends the call. `pass_on` as in run_sampled; `keep`: the copy may
+/// be remembered.
+template <typename Count, typename PassOn>
+void run_plan(const Call<Count>& call, const Examined& found, DoneCopy done, bool keep,
+              PassOn&& pass_on) {
+  const auto copy = [&] { call.run(done.plan); };
+  const bool packs = call.direction == Direction::Send && call.typed != nullptr;
+  if (done.places.host() && packs && summary_wanted()) {
+    done.saved_ns = run_sampled(*found.typed.elements, copy, pass_on);
+  } else {
+    copy();
+  }
+  // Not with MPI_BOTTOM: absolute addresses may be of another kind of memory the next time.
+  if (keep && call.typed != nullptr) remember_done(call, found, done);
+  call.finish(done.transport, found.bytes);
+}
+
 /// The general case. `pass_on` as in run_sampled. False: the call is to be passed on.
 template <typename Count, typename PassOn>
 bool run_first(const Call<Count>& call, PassOn&& pass_on) {
@@ -96,33 +188,16 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
     return false;
   };
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
-  const mpi::InUse in_use = mpi::use_type(call.type, call.count, Use::Other);
-  mpi::TypeRecord* const record = in_use.record;
-  if (record == nullptr) {
-    static_cast<Found&>(found) = left_without_record(in_use, call.count);
-    return leave(found.reason);
-  }
-  if (mpi::quirks::kHandlesAreIntegers)
-    (void)mpi::is_inter(call.comm);  // raises an error if it is no communicator
-  if (!record->ready(call.type, call.count, Use::Other)) {
-    found.bytes = record->size_bytes() * call.count;
-    return leave(Reason::FewUses);
-  }
-  const bool device = device_backend() != nullptr;
-  if (record->contiguous() && !device) {
+  mpi::TypeRecord* const record = find_record(call, found);
+  if (record == nullptr) return leave(found.reason);
+  if (record->contiguous() && device_backend() == nullptr) {
     return copy_adjacent(call, *record) || leave(Reason::Contiguous);
   }
   bool kept = false;
   if (!resolve(call.typed, call.count, *record, found, &kept)) return leave(found.reason);
   const Typed& typed = found.typed;
   const bool fits = call.fits(found.bytes);
-  const Layout& layout = typed.elements->layout();
-  Places places;
-  if (device && fits) {
-    places = places_of(call, layout.bounds(), found.bytes);
-  } else if (device) {
-    places = {typed.place, classify(call.packed)};
-  }
+  const Places places = memories_of(call, found, fits);
   if (!reachable(places.packed)) return leave(Reason::NoKernels);
   const bool host = places.host() && !typed.mixed;
   if (!fits && !host) refuse_short(call, found.bytes);
@@ -130,56 +205,17 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
   if (host && record->contiguous()) return leave(Reason::Contiguous);
 
   if (typed.mixed) {
-    exchange::copy_mixed(call.direction, layout, typed.address, call.packed + *call.position,
-                         ByteRange::all());
+    exchange::copy_mixed(call.direction, typed.elements->layout(), typed.address,
+                         call.packed + *call.position, ByteRange::all());
     call.finish(Transport::Pack, found.bytes);
     return true;
   }
-  const CopyPlan* compiled = nullptr;
-  try {
-    compiled = host ? &exchange::plans_of(*typed.elements).plan(call.direction, {}, {})
-                    : &exchange::plans_of(*typed.elements)
-                           .plan(call.direction, places.typed, places.packed);
-  } catch (const std::exception& error) {
-    if (!host || !can_leave(found, error)) throw;
-    return leave(Reason::OutOfMemory);
-  }
-  const CopyPlan& plan = *compiled;
+  const CopyPlan* const plan = plan_of(call, found, places);
+  if (plan == nullptr) return leave(Reason::OutOfMemory);
   const Transport transport = host                      ? Transport::Pack
                               : places.packed.on_host() ? Transport::OneShot
                                                         : Transport::Device;
-  const auto copy = [&] { call.run(plan); };
-  std::int64_t saved_ns = 0;
-  const bool packs = call.direction == Direction::Send && call.typed != nullptr;
-  if (host && packs && summary_wanted()) {
-    saved_ns = run_sampled(*typed.elements, copy, pass_on);
-  } else {
-    copy();
-  }
-  // Not with MPI_BOTTOM: absolute addresses may be of another kind of memory the next time.
-  if (kept && call.typed != nullptr) {
-    Recent& last = remember(call, found.bytes);
-    // The first byte of the elements must not lie in the first page.
-    last.bounds = layout.bounds();
-    const std::int64_t begin = last.bounds.begin;
-    last.least =
-        begin < std::int64_t{kFirstPage} ? kFirstPage - static_cast<std::uintptr_t>(begin) : 1;
-    last.first = layout.offset();
-    last.saved_ns =
-        static_cast<std::int32_t>(std::clamp<std::int64_t>(saved_ns, INT32_MIN, INT32_MAX));
-    last.plan = &plan;
-    last.transport = transport;
-    last.places = places;
-    const cpu::Op* const op = CopyPlanAccess::cpu_op(plan);
-    // A larger copy may be run by several threads.
-    if (host && typed.elements->dense() && found.bytes <= cpu::kSecondLevelBytes) {
-      remember_adjacent(last);
-    } else if (host && op != nullptr) {
-      last.at_once = AtOnce::Op;
-      last.op = op;
-    }
-  }
-  call.finish(transport, found.bytes);
+  run_plan(call, found, {*plan, transport, places}, kept, pass_on);
   return true;
 }
 

@@ -55,6 +55,71 @@ nlohmann::ordered_json heap_json(const SharedHeap& heap) {
   return json;
 }
 
+nlohmann::ordered_json methods_json(const Totals& totals) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (int m = 0; m < machine::kTransports; ++m) {
+    json[name_of(static_cast<Transport>(m))] = to_json(total(totals, static_cast<Transport>(m)));
+  }
+  return json;
+}
+
+/// The functions that were called, each with its transports.
+nlohmann::ordered_json functions_json(const Totals& totals) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (int f = 0; f < interpose::kFunctions; ++f) {
+    Count sum;
+    nlohmann::ordered_json transports = nlohmann::ordered_json::object();
+    for (int m = 0; m < machine::kTransports; ++m) {
+      const Count& count =
+          totals.by_transport[static_cast<std::size_t>(f)][static_cast<std::size_t>(m)];
+      if (count.calls == 0) continue;
+      transports[name_of(static_cast<Transport>(m))] = to_json(count);
+      sum.calls += count.calls;
+      sum.bytes += count.bytes;
+    }
+    if (sum.calls == 0) continue;
+    nlohmann::ordered_json entry = to_json(sum);
+    entry["methods"] = std::move(transports);
+    json[name_of(static_cast<interpose::Function>(f))] = std::move(entry);
+  }
+  return json;
+}
+
+nlohmann::ordered_json reasons_json(const Totals& totals) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (int i = 1; i < exchange::kReasons; ++i) {
+    const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
+    if (count.calls != 0) json[name_of(static_cast<Reason>(i))] = to_json(count);
+  }
+  return json;
+}
+
+nlohmann::ordered_json shared_memory_json(const Totals& totals) {
+  nlohmann::ordered_json json = {{"pairs", totals.shared.ranks}, {"late", totals.shared.late}};
+  json["unshareable"] = nlohmann::ordered_json::object();
+  for (int i = 0; i < sharing::kDeclined; ++i) {
+    const std::uint64_t messages = totals.shared.unshareable[static_cast<std::size_t>(i)];
+    if (messages != 0) json["unshareable"][name_of(static_cast<sharing::Declined>(i))] = messages;
+  }
+  for (int i = 0; i < kSharings; ++i) {
+    json["ranks"][name_of(static_cast<Sharing>(i))] =
+        totals.ranks_sharing[static_cast<std::size_t>(i)];
+  }
+  json["ordinary_bytes"] = totals.shared.ordinary;
+  return json;
+}
+
+nlohmann::ordered_json trials_json(const Totals& totals) {
+  nlohmann::ordered_json json = {{"packed", totals.trials_packed},
+                                 {"shared", totals.trials_shared},
+                                 {"left", totals.trials_left},
+                                 {"unsettled", totals.trials_unsettled}};
+  const auto tried = trial_times(totals);
+  json["moved_us"] = tried ? Json(tried->moved) : Json(nullptr);
+  json["left_us"] = tried ? Json(tried->left) : Json(nullptr);
+  return json;
+}
+
 }  // namespace
 
 nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json calls) {
@@ -77,53 +142,12 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
                      {"left", to_json(reached.left)},
                      {"contiguous", to_json(reached.contiguous)}};
   json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
-  json["methods"] = nlohmann::ordered_json::object();
-  for (int m = 0; m < machine::kTransports; ++m) {
-    json["methods"][name_of(static_cast<Transport>(m))] =
-        to_json(total(totals, static_cast<Transport>(m)));
-  }
-  json["functions"] = nlohmann::ordered_json::object();
-  for (int f = 0; f < interpose::kFunctions; ++f) {
-    Count sum;
-    nlohmann::ordered_json transports = nlohmann::ordered_json::object();
-    for (int m = 0; m < machine::kTransports; ++m) {
-      const Count& count =
-          totals.by_transport[static_cast<std::size_t>(f)][static_cast<std::size_t>(m)];
-      if (count.calls == 0) continue;
-      transports[name_of(static_cast<Transport>(m))] = to_json(count);
-      sum.calls += count.calls;
-      sum.bytes += count.bytes;
-    }
-    if (sum.calls == 0) continue;
-    nlohmann::ordered_json entry = to_json(sum);
-    entry["methods"] = std::move(transports);
-    json["functions"][name_of(static_cast<interpose::Function>(f))] = std::move(entry);
-  }
-  json["reasons"] = nlohmann::ordered_json::object();
-  for (int i = 1; i < exchange::kReasons; ++i) {
-    const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
-    if (count.calls != 0) json["reasons"][name_of(static_cast<Reason>(i))] = to_json(count);
-  }
-  json["shared_memory"] = {{"pairs", totals.shared.ranks}, {"late", totals.shared.late}};
-  json["shared_memory"]["unshareable"] = nlohmann::ordered_json::object();
-  for (int i = 0; i < sharing::kDeclined; ++i) {
-    const std::uint64_t messages = totals.shared.unshareable[static_cast<std::size_t>(i)];
-    if (messages != 0)
-      json["shared_memory"]["unshareable"][name_of(static_cast<sharing::Declined>(i))] = messages;
-  }
-  for (int i = 0; i < kSharings; ++i) {
-    json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
-        totals.ranks_sharing[static_cast<std::size_t>(i)];
-  }
-  json["shared_memory"]["ordinary_bytes"] = totals.shared.ordinary;
+  json["methods"] = methods_json(totals);
+  json["functions"] = functions_json(totals);
+  json["reasons"] = reasons_json(totals);
+  json["shared_memory"] = shared_memory_json(totals);
   json["shared_heap"] = heap_json(totals.heap);
-  json["trials"] = {{"packed", totals.trials_packed},
-                    {"shared", totals.trials_shared},
-                    {"left", totals.trials_left},
-                    {"unsettled", totals.trials_unsettled}};
-  const auto tried = trial_times(totals);
-  json["trials"]["moved_us"] = tried ? Json(tried->moved) : Json(nullptr);
-  json["trials"]["left_us"] = tried ? Json(tried->left) : Json(nullptr);
+  json["trials"] = trials_json(totals);
   json["calls"] = std::move(calls);
   return json;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <exception>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -59,85 +60,74 @@ std::int64_t bytes_of(MPI_Datatype type) {
   return real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
-void add_predefined(TypeRegistry& registry) {
-  const MPI_Datatype types[] = {
-      MPI_CHAR,
-      MPI_SIGNED_CHAR,
-      MPI_UNSIGNED_CHAR,
-      MPI_BYTE,
-      MPI_WCHAR,
-      MPI_SHORT,
-      MPI_UNSIGNED_SHORT,
-      MPI_INT,
-      MPI_UNSIGNED,
-      MPI_LONG,
-      MPI_UNSIGNED_LONG,
-      MPI_FLOAT,
-      MPI_DOUBLE,
-      MPI_LONG_DOUBLE,
-      MPI_LONG_LONG,
-      MPI_UNSIGNED_LONG_LONG,
-      MPI_PACKED,
-      MPI_INT8_T,
-      MPI_INT16_T,
-      MPI_INT32_T,
-      MPI_INT64_T,
-      MPI_UINT8_T,
-      MPI_UINT16_T,
-      MPI_UINT32_T,
-      MPI_UINT64_T,
-      MPI_C_BOOL,
-      MPI_C_FLOAT_COMPLEX,
-      MPI_C_DOUBLE_COMPLEX,
-      MPI_C_LONG_DOUBLE_COMPLEX,
-      MPI_AINT,
-      MPI_OFFSET,
-      MPI_COUNT,
-      MPI_FLOAT_INT,
-      MPI_DOUBLE_INT,
-      MPI_LONG_INT,
-      MPI_2INT,
-      MPI_SHORT_INT,
-      MPI_LONG_DOUBLE_INT,
-      MPI_CHARACTER,
-      MPI_LOGICAL,
-      MPI_INTEGER,
-      MPI_REAL,
-      MPI_DOUBLE_PRECISION,
-      MPI_COMPLEX,
-      MPI_DOUBLE_COMPLEX,
-      MPI_2INTEGER,
-      MPI_2REAL,
-      MPI_2DOUBLE_PRECISION,
-      MPI_INTEGER1,
-      MPI_INTEGER2,
-      MPI_INTEGER4,
-      MPI_INTEGER8,
-      MPI_REAL4,
-      MPI_REAL8,
-      MPI_REAL16,
-      MPI_COMPLEX8,
-      MPI_COMPLEX16,
-      MPI_COMPLEX32,
-      MPI_CXX_BOOL,
-      MPI_CXX_FLOAT_COMPLEX,
-      MPI_CXX_DOUBLE_COMPLEX,
-      MPI_CXX_LONG_DOUBLE_COMPLEX,
-#ifdef MPI_2COMPLEX  // Open MPI has it, and these
-      MPI_LOGICAL1,
-      MPI_LOGICAL2,
-      MPI_LOGICAL4,
-      MPI_LOGICAL8,
-      MPI_2COMPLEX,
-      MPI_2DOUBLE_COMPLEX,
-#endif
-  };
+/// Enters types that need no commit.
+void add_types(TypeRegistry& registry, std::initializer_list<MPI_Datatype> types) {
   for (const MPI_Datatype type : types) {
     if (type == MPI_DATATYPE_NULL) continue;  // a kind that this library was built without
     auto record = std::make_shared<TypeRecord>(bytes_of(type));
     record->decode(type, INT64_MAX);
     registry.types.add(key_of(type)).record = std::move(record);
   }
+}
+
+void add_types_of_c(TypeRegistry& registry) {
+  add_types(registry, {MPI_CHAR,
+                       MPI_SIGNED_CHAR,
+                       MPI_UNSIGNED_CHAR,
+                       MPI_BYTE,
+                       MPI_WCHAR,
+                       MPI_SHORT,
+                       MPI_UNSIGNED_SHORT,
+                       MPI_INT,
+                       MPI_UNSIGNED,
+                       MPI_LONG,
+                       MPI_UNSIGNED_LONG,
+                       MPI_FLOAT,
+                       MPI_DOUBLE,
+                       MPI_LONG_DOUBLE,
+                       MPI_LONG_LONG,
+                       MPI_UNSIGNED_LONG_LONG,
+                       MPI_PACKED,
+                       MPI_INT8_T,
+                       MPI_INT16_T,
+                       MPI_INT32_T,
+                       MPI_INT64_T,
+                       MPI_UINT8_T,
+                       MPI_UINT16_T,
+                       MPI_UINT32_T,
+                       MPI_UINT64_T,
+                       MPI_C_BOOL,
+                       MPI_C_FLOAT_COMPLEX,
+                       MPI_C_DOUBLE_COMPLEX,
+                       MPI_C_LONG_DOUBLE_COMPLEX,
+                       MPI_AINT,
+                       MPI_OFFSET,
+                       MPI_COUNT,
+                       MPI_FLOAT_INT,
+                       MPI_DOUBLE_INT,
+                       MPI_LONG_INT,
+                       MPI_2INT,
+                       MPI_SHORT_INT,
+                       MPI_LONG_DOUBLE_INT});
+}
+
+void add_types_of_fortran(TypeRegistry& registry) {
+  add_types(registry,
+            {MPI_CHARACTER, MPI_LOGICAL,        MPI_INTEGER,  MPI_REAL,      MPI_DOUBLE_PRECISION,
+             MPI_COMPLEX,   MPI_DOUBLE_COMPLEX, MPI_2INTEGER, MPI_2REAL,     MPI_2DOUBLE_PRECISION,
+             MPI_INTEGER1,  MPI_INTEGER2,       MPI_INTEGER4, MPI_INTEGER8,  MPI_REAL4,
+             MPI_REAL8,     MPI_REAL16,         MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32});
+}
+
+void add_predefined(TypeRegistry& registry) {
+  add_types_of_c(registry);
+  add_types_of_fortran(registry);
+  add_types(registry, {MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX,
+                       MPI_CXX_LONG_DOUBLE_COMPLEX});
+#ifdef MPI_2COMPLEX  // Open MPI has it, and these
+  add_types(registry, {MPI_LOGICAL1, MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8, MPI_2COMPLEX,
+                       MPI_2DOUBLE_COMPLEX});
+#endif
 }
 
 TypeRegistry& type_registry() {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the includes of src/ and tools/ with the lists of allowed arrows between rooms, and between the parts of a room, in
-docs/explanation/architecture.md, looks whether each of these is in use, whether units (x.hpp and x.cpp) include each other in a circle, whether a file is too long, whether
-each test of the interposer is in the folder of a topic, and whether state that may change is outside of ProcessState (state.py), and how comments begin (comments.py).
+docs/explanation/architecture.md, looks whether each of these is in use, whether units (x.hpp and x.cpp) include each other in a
+circle, whether a file or a function is too long (functions.py), whether each test of the interposer is in the folder of a topic,
+whether state that may change is outside of ProcessState (state.py), and how comments begin (comments.py).
 
   house_test.py ROOT                 fails and names each fault
   house_test.py ROOT --self-test     fails unless a fault of each kind is found
@@ -11,6 +12,7 @@ import re
 import sys
 
 import comments
+import functions
 import state
 from checker import run
 
@@ -68,10 +70,10 @@ def check_parts(files, parts):
     return faults + [f"docs/explanation/architecture.md: {' -> '.join(cycle)}" for cycle in cycles(parts)]
 
 
-def files_below(folder):
+def files_below(folder, ends=SOURCES):
     for path, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
-            if name.endswith(SOURCES):
+            if name.endswith(ends):
                 full = os.path.join(path, name)
                 yield os.path.relpath(full, folder), open(full, encoding="utf-8").read()
 
@@ -186,7 +188,7 @@ def lengths_below(root):
 def code_below(root):
     """(name, text) of each file of C, C++ or CUDA."""
     for top in WRITTEN:
-        for name, text in files_below(os.path.join(root, top)):
+        for name, text in files_below(os.path.join(root, top), SOURCES + (".c",)):
             yield f"{top}/{name}", text
 
 
@@ -250,7 +252,9 @@ def check(root):
     faults += state.check_state(sources, exceptions)
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
     faults += check_lengths(lengths_below(root))
-    faults += comments.check_comments(code_below(root))
+    code = list(code_below(root))
+    faults += comments.check_comments(code)
+    faults += functions.check_functions(code)
     interpose = os.path.join(root, "tests/interpose")
     names = [os.path.relpath(os.path.join(path, name), interpose) for path, _, files in os.walk(interpose) for name in files]
     faults += check_topics(sorted(name for name in names if "__pycache__" not in name), read_topics(root))
@@ -288,6 +292,7 @@ def self_test():
     assert not check_programs(["probes/new.cpp"], {"probes": "strake_interpose_test(new RANKS 1)"})
     state.self_test()
     comments.self_test()
+    functions.self_test()
     assert read_arrows("text\n    a -> b c\n    b ->\n") == {"a": {"b", "c"}, "b": set()}
 
 

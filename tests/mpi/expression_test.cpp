@@ -34,89 +34,102 @@ std::string list(mpi::Numbers numbers, Word word = text) {
 
 std::string bounded(MPI_Datatype type);
 
+std::string library_name_of(MPI_Datatype type) {
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  MPI_Type_get_name(type, name, &length);
+  return name;
+}
+
+std::string next_count(mpi::Contents& contents) { return text(contents.next_count()) + ","; }
+std::string next_address(mpi::Contents& contents) { return text(contents.next_address()) + ","; }
+std::string next_order(mpi::Contents& contents) {
+  return contents.next_int() == MPI_ORDER_C ? "c," : "fortran,";
+}
+
+/// The arguments of indexed, hindexed and struct: block lengths and displacements.
+std::string lengths_and_places(mpi::Contents& contents) {
+  const bool in_bytes = contents.combiner() != MPI_COMBINER_INDEXED;
+  const std::int64_t n = contents.next_count();
+  const std::string lengths = list(contents.next_counts(n));
+  return lengths + list(in_bytes ? contents.next_addresses(n) : contents.next_counts(n));
+}
+
+/// The arguments of indexed_block and hindexed_block: the length of all blocks, and displacements.
+std::string length_and_places(mpi::Contents& contents) {
+  const bool in_bytes = contents.combiner() == MPI_COMBINER_HINDEXED_BLOCK;
+  const std::int64_t n = contents.next_count();
+  const std::string length = next_count(contents);
+  return length + list(in_bytes ? contents.next_addresses(n) : contents.next_counts(n));
+}
+
+std::string subarray(mpi::Contents& contents) {
+  const std::int64_t n = contents.next_int();
+  std::string call = "subarray(";
+  for (int i = 0; i < 3; ++i) call += list(contents.next_counts(n));
+  return call + next_order(contents);
+}
+
+std::string darray(mpi::Contents& contents) {
+  std::string call = "darray(" + text(contents.next_int()) + ",";
+  call += text(contents.next_int()) + ",";
+  const std::int64_t n = contents.next_int();
+  call += list(contents.next_counts(n));
+  call += list(contents.next_ints(n), distribution);
+  call += list(contents.next_ints(n), distribution_argument);
+  call += list(contents.next_ints(n));
+  return call + next_order(contents);
+}
+
+/// The call that made a type, up to its members.
+std::string begin_of_call(mpi::Contents& contents) {
+  std::string call;
+  switch (contents.combiner()) {
+    case MPI_COMBINER_DUP:
+      return "dup(";
+    case MPI_COMBINER_CONTIGUOUS:
+      return "contiguous(" + next_count(contents);
+    case MPI_COMBINER_VECTOR:
+      call = "vector(" + next_count(contents);
+      call += next_count(contents);
+      return call + next_count(contents);
+    case MPI_COMBINER_HVECTOR:
+      call = "hvector(" + next_count(contents);
+      call += next_count(contents);
+      return call + next_address(contents);
+    case MPI_COMBINER_RESIZED:
+      call = "resized(" + next_address(contents);
+      return call + next_address(contents);
+    case MPI_COMBINER_INDEXED:
+      return "indexed(" + lengths_and_places(contents);
+    case MPI_COMBINER_HINDEXED:
+      return "hindexed(" + lengths_and_places(contents);
+    case MPI_COMBINER_STRUCT:
+      return "struct(" + lengths_and_places(contents);
+    case MPI_COMBINER_INDEXED_BLOCK:
+      return "indexed_block(" + length_and_places(contents);
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return "hindexed_block(" + length_and_places(contents);
+    case MPI_COMBINER_SUBARRAY:
+      return subarray(contents);
+    case MPI_COMBINER_DARRAY:
+      return darray(contents);
+    default:
+      ADD_FAILURE() << "combiner " << contents.combiner();
+      return "";
+  }
+}
+
 /// MPI's record of how `type` was made, in the grammar of expressions.
 std::string expression_of(MPI_Datatype type) {
   mpi::Contents contents(type);
-  if (contents.predefined()) {
-    char name[MPI_MAX_OBJECT_NAME] = "";
-    int length = 0;
-    MPI_Type_get_name(type, name, &length);
-    return name;
-  }
+  if (contents.predefined()) return library_name_of(type);
   std::string members;
   for (const MPI_Datatype member : contents.types()) {
     members += (members.empty() ? "" : ",") + bounded(member);
   }
-  const auto count = [&] { return text(contents.next_count()) + ","; };
-  const auto address = [&] { return text(contents.next_address()) + ","; };
-  const auto order = [&] { return contents.next_int() == MPI_ORDER_C ? "c," : "fortran,"; };
-  std::string call;
-  switch (contents.combiner()) {
-    case MPI_COMBINER_DUP:
-      call = "dup(";
-      break;
-    case MPI_COMBINER_CONTIGUOUS:
-      call = "contiguous(" + count();
-      break;
-    case MPI_COMBINER_VECTOR:
-      call = "vector(" + count();
-      call += count();
-      call += count();
-      break;
-    case MPI_COMBINER_HVECTOR:
-      call = "hvector(" + count();
-      call += count();
-      call += address();
-      break;
-    case MPI_COMBINER_RESIZED:
-      call = "resized(" + address();
-      call += address();
-      break;
-    case MPI_COMBINER_INDEXED:
-    case MPI_COMBINER_HINDEXED:
-    case MPI_COMBINER_STRUCT: {
-      const bool in_bytes = contents.combiner() != MPI_COMBINER_INDEXED;
-      const std::int64_t n = contents.next_count();
-      call = list(contents.next_counts(n));
-      call += list(in_bytes ? contents.next_addresses(n) : contents.next_counts(n));
-      if (contents.combiner() == MPI_COMBINER_STRUCT) {
-        call = "struct(" + call;
-        members = "[" + members + "]";
-      } else {
-        call = (in_bytes ? "hindexed(" : "indexed(") + call;
-      }
-      break;
-    }
-    case MPI_COMBINER_INDEXED_BLOCK:
-    case MPI_COMBINER_HINDEXED_BLOCK: {
-      const bool in_bytes = contents.combiner() == MPI_COMBINER_HINDEXED_BLOCK;
-      const std::int64_t n = contents.next_count();
-      call = (in_bytes ? "hindexed_block(" : "indexed_block(") + count();
-      call += list(in_bytes ? contents.next_addresses(n) : contents.next_counts(n));
-      break;
-    }
-    case MPI_COMBINER_SUBARRAY: {
-      const std::int64_t n = contents.next_int();
-      call = "subarray(";
-      for (int i = 0; i < 3; ++i) call += list(contents.next_counts(n));
-      call += order();
-      break;
-    }
-    case MPI_COMBINER_DARRAY: {
-      call = "darray(" + text(contents.next_int()) + ",";
-      call += text(contents.next_int()) + ",";
-      const std::int64_t n = contents.next_int();
-      call += list(contents.next_counts(n));
-      call += list(contents.next_ints(n), distribution);
-      call += list(contents.next_ints(n), distribution_argument);
-      call += list(contents.next_ints(n));
-      call += order();
-      break;
-    }
-    default:
-      ADD_FAILURE() << "combiner " << contents.combiner();
-  }
-  return call + members + ")";
+  if (contents.combiner() == MPI_COMBINER_STRUCT) members = "[" + members + "]";
+  return begin_of_call(contents) + members + ")";
 }
 
 /// A member, with the library's own bounds where expressions might have others.

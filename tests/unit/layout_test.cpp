@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <functional>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -219,16 +220,11 @@ TEST(Sequence, equal_parts_at_one_distance_are_not_gone_through) {
   EXPECT_EQ(Layout::sequence(parts), part.repeated(6, kMany * kMany * 40));
 }
 
-/// One random description of the bytes: equal ones built in different ways must give equal layouts.
-class SameBytes : public testing::TestWithParam<unsigned> {};
+/// Draws an integer of [low, high].
+using Pick = std::function<int(int low, int high)>;
 
-TEST_P(SameBytes, described_in_many_ways_are_equal) {
-  SCOPED_TRACE("seed " + std::to_string(GetParam()));
-  std::mt19937 random(GetParam());
-  const auto pick = [&](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
-  // A random nest of boxes and lists.
+/// A random nest of boxes and lists.
+Layout random_nest(const Pick& pick) {
   Layout layout = Layout::dense(pick(1, 12), pick(-50, 50));
   const int depth = pick(1, 4);
   for (int level = 0; level < depth; ++level) {
@@ -244,13 +240,11 @@ TEST_P(SameBytes, described_in_many_ways_are_equal) {
       layout = layout.repeated(pick(1, 5), extent).shifted(pick(-9, 9));
     }
   }
-  const auto expected = ranges(layout);
-  const Layout again = relisted(layout);
-  EXPECT_EQ(ranges(again), expected);
-  EXPECT_EQ(again, layout) << again.to_string() << " against " << layout.to_string();
-  EXPECT_EQ(again.hash(), layout.hash());
+  return layout;
+}
 
-  // Split every block at random, and group the pieces at random.
+/// The layout with every block split at random, and the pieces grouped at random.
+Layout split_and_grouped(const Layout& layout, const Pick& pick) {
   std::vector<Layout> parts;
   std::vector<Layout> group;
   layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
@@ -266,7 +260,26 @@ TEST_P(SameBytes, described_in_many_ways_are_equal) {
     }
   });
   parts.push_back(Layout::sequence(group));
-  const Layout pieced = Layout::sequence(parts);
+  return Layout::sequence(parts);
+}
+
+/// One random description of the bytes: equal ones built in different ways must give equal layouts.
+class SameBytes : public testing::TestWithParam<unsigned> {};
+
+TEST_P(SameBytes, described_in_many_ways_are_equal) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  std::mt19937 random(GetParam());
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  const Layout layout = random_nest(pick);
+  const auto expected = ranges(layout);
+  const Layout again = relisted(layout);
+  EXPECT_EQ(ranges(again), expected);
+  EXPECT_EQ(again, layout) << again.to_string() << " against " << layout.to_string();
+  EXPECT_EQ(again.hash(), layout.hash());
+
+  const Layout pieced = split_and_grouped(layout, pick);
   EXPECT_EQ(pieced, layout) << pieced.to_string() << " against " << layout.to_string();
 
   // Equal parts.

@@ -31,10 +31,11 @@ inline constexpr double kEngineCall = 2e-6;
 inline constexpr double kCopy = 10e-6;
 inline constexpr double kMessage = 2e-6;
 
-inline Profile profile() {
-  Profile made;
-  const auto put = [&](const std::string& name, std::int64_t bytes, std::int64_t block,
-                       std::int64_t count, double median) {
+/// Puts results into a profile.
+class SummitResults {
+ public:
+  void put(const std::string& name, std::int64_t bytes, std::int64_t block, std::int64_t count,
+           double median) {
     Result& result = made.results.emplace_back();
     result.name = name;
     if (name.starts_with("mpi/") || name.starts_with("mem/")) result.mpi = kMpi;
@@ -43,68 +44,84 @@ inline Profile profile() {
     result.pitch = 2 * block;
     result.count = count;
     result.median = median;
-  };
-  const auto dense = [&](const std::string& name, double fixed, double rate) {
+  }
+  void dense(const std::string& name, double fixed, double rate) {
     for (std::int64_t bytes = 1; bytes <= std::int64_t{1} << 30; bytes *= 4)
       put(name, bytes, 0, 0, fixed + static_cast<double>(bytes) / rate);
-  };
-  const auto box = [&](const std::string& name, double fixed, std::int64_t block, double rate) {
+  }
+  void box(const std::string& name, double fixed, std::int64_t block, double rate) {
     for (std::int64_t bytes = 4096; bytes <= std::int64_t{1} << 26; bytes *= 4)
       put(name, bytes, block, 0, fixed + static_cast<double>(bytes) / rate);
-  };
-  const auto call = [&](const char* name, double seconds) { put(name, 0, 0, 1, seconds); };
-  const auto together = [&](const std::string& name, int count, std::int64_t bytes, double rate) {
+  }
+  void call(const char* name, double seconds) { put(name, 0, 0, 1, seconds); }
+  void together(const std::string& name, int count, std::int64_t bytes, double rate) {
     put(name, bytes, 0, count, static_cast<double>(bytes * count) / rate);
-  };
-  constexpr std::int64_t kMi = std::int64_t{1} << 20;
+  }
 
-  call("gpu/call/launch-and-wait/stream", kLaunch);
-  call("gpu/mail/own", kLaunch);
-  dense("gpu/kernel/local", kLaunch, kDevice);
-  for (const char* operation : {"pack", "unpack"}) {
+  Profile made;
+};
+
+/// One GPU, and what a CPU packs.
+inline void put_copies(SummitResults& results) {
+  results.call("gpu/call/launch-and-wait/stream", kLaunch);
+  results.call("gpu/mail/own", kLaunch);
+  results.dense("gpu/kernel/local", kLaunch, kDevice);
+  for (const std::string operation : {"pack", "unpack"}) {
     for (const std::int64_t block : {8, 64, 1024, 4096}) {
-      box(std::string(operation) + "/device/box", kLaunch, block,
-          block < 64 ? kDevice / 8 : kDevice);
-      box(std::string(operation) + "/one-shot/box", kLaunch, block, kOneShot);
-      box(std::string(operation) + "/cpu/box", 1e-9, block, block < 64 ? kCpuPack / 4 : kCpuPack);
+      results.box(operation + "/device/box", kLaunch, block, block < 64 ? kDevice / 8 : kDevice);
+      results.box(operation + "/one-shot/box", kLaunch, block, kOneShot);
+      results.box(operation + "/cpu/box", 1e-9, block, block < 64 ? kCpuPack / 4 : kCpuPack);
     }
   }
-  dense("copy/device-to-pinned", kCopy, kHostLink);
-  dense("copy/pinned-to-device", kCopy, kHostLink);
+  results.dense("copy/device-to-pinned", kCopy, kHostLink);
+  results.dense("copy/pinned-to-device", kCopy, kHostLink);
+}
+
+/// The links between the GPUs of a node.
+inline void put_links(SummitResults& results) {
+  constexpr std::int64_t kMi = std::int64_t{1} << 20;
   for (int from = 0; from < kGpus; ++from) {
     for (int to = 0; to < kGpus; ++to) {
       if (from == to) continue;
       const std::string pair = std::to_string(from) + "-" + std::to_string(to);
       const double rate = from / kPerSocket == to / kPerSocket ? kNvlink : kBus;
-      dense("gpu/peer/" + pair, kEngineCall, rate);
+      results.dense("gpu/peer/" + pair, kEngineCall, rate);
       // Kernels: the first pair of each kind of link.
       if (from != 0 || (to != 1 && to != kPerSocket)) continue;
-      dense("gpu/peer/" + pair + "/pull", kLaunch, rate);
-      dense("gpu/peer/" + pair + "/push", kLaunch, rate);
+      results.dense("gpu/peer/" + pair + "/pull", kLaunch, rate);
+      results.dense("gpu/peer/" + pair + "/push", kLaunch, rate);
       for (const char* method : {"device", "engine", "one-shot"})
-        put("gpu/mail/" + pair + "/" + method, 0, 0, 1, 2 * kLaunch);
+        results.put("gpu/mail/" + pair + "/" + method, 0, 0, 1, 2 * kLaunch);
       // 32 bytes are fetched for a word.
-      put("gpu/fetch/peer/" + pair + "/read", 4 * kMi, 4, 0, static_cast<double>(32 * kMi) / rate);
+      results.put("gpu/fetch/peer/" + pair + "/read", 4 * kMi, 4, 0,
+                  static_cast<double>(32 * kMi) / rate);
     }
   }
   // The bytes of a fan are those of all its peers.
   for (const char* fan :
        {"gpu/fan/egress", "gpu/fan/ingress", "gpu/fan/egress/push", "gpu/fan/ingress/push"}) {
-    put(fan, 64 * kMi, 0, 1, static_cast<double>(64 * kMi) / kNvlink);
-    put(fan, 5 * 64 * kMi, 0, 5, static_cast<double>(5 * 64 * kMi) / kFan);
+    results.put(fan, 64 * kMi, 0, 1, static_cast<double>(64 * kMi) / kNvlink);
+    results.put(fan, 5 * 64 * kMi, 0, 5, static_cast<double>(5 * 64 * kMi) / kFan);
   }
-  dense("mpi/net/packed", kMessage, kMessages);
-  dense("mpi/net/device", 2 * kMessage, kDeviceMessages);
-  together("mpi/net/pairs", 1, 4 * kMi, kMessages);
-  together("mpi/net/pairs", kGpus, 4 * kMi, kNetwork);
-  together("mpi/node/pairs", kGpus, 4 * kMi, kNodeMemory);
+}
+
+inline Profile profile() {
+  constexpr std::int64_t kMi = std::int64_t{1} << 20;
+  SummitResults results;
+  put_copies(results);
+  put_links(results);
+  results.dense("mpi/net/packed", kMessage, kMessages);
+  results.dense("mpi/net/device", 2 * kMessage, kDeviceMessages);
+  results.together("mpi/net/pairs", 1, 4 * kMi, kMessages);
+  results.together("mpi/net/pairs", kGpus, 4 * kMi, kNetwork);
+  results.together("mpi/node/pairs", kGpus, 4 * kMi, kNodeMemory);
   for (const char* memory : {"mem/shared", "mem/cma"}) {
-    dense(memory, 1e-9, 10 * kGB);
+    results.dense(memory, 1e-9, 10 * kGB);
     for (const std::int64_t block : {8, 64, 4096})
-      box(memory, 1e-9, block, block < 64 ? kGB : 10 * kGB);
+      results.box(memory, 1e-9, block, block < 64 ? kGB : 10 * kGB);
   }
-  dense("copy/cpu/cached", 1e-9, 20 * kGB);
-  return made;
+  results.dense("copy/cpu/cached", 1e-9, 20 * kGB);
+  return results.made;
 }
 
 }  // namespace strake::machine::summit

@@ -123,6 +123,49 @@ DeviceScatter::DeviceScatter(const BlockSource& source, int device, ScatterTable
   image_.upload(joined(blocks, table.ranks));
 }
 
+void CudaPlan::choose_form(const Layout& strided) {
+  const Tables& strided_tables = to_.dense() ? from_ : to_;
+  if (to_.dense() && from_.dense()) {
+    form_ = Form::Run;
+  } else if (!to_.dense() && !from_.dense()) {
+    form_ = Form::Tree;
+  } else if (fits_box(strided)) {
+    form_ = Form::Box;
+    dims_ = static_cast<int>(strided.dims().size());
+    prepare_boxes(strided_tables);
+  } else if (strided.kind() != Layout::Kind::Blocks) {
+    form_ = Form::Tree;
+  } else if (strided.block_positions().empty()) {
+    form_ = Form::Blocks;
+  } else if (const auto table = RankedTable::make(strided, strided_tables.word_log2())) {
+    form_ = Form::Ranked;
+    ranked_ = std::make_unique<DeviceRanked>(blocks_, device_, *table);
+  } else {
+    form_ = Form::Tree;
+  }
+  if (form_ == Form::Blocks || form_ == Form::Ranked) strided_ = strided;
+}
+
+void CudaPlan::try_pair(const CopyBatch::Copy& copy, const std::array<Place, 2>& places) {
+  try {
+    auto pair = std::make_unique<CudaBatch>(blocks_, device_, places, std::span(&copy, 1));
+    if (!pair->has_trees()) pair_ = std::move(pair);
+  } catch (const OutOfMemory&) {
+    // By the tree, then.
+    (void)cudaGetLastError();
+  }
+}
+
+void CudaPlan::choose_engine(const Layout& strided, bool across, CopyVariant variant) {
+  const EngineCopy engine = EngineCopy::plan(strided);
+  const bool rows =
+      engine.form() == EngineCopy::Form::Rows || engine.form() == EngineCopy::Form::Planes;
+  const bool faster = engine.form() == EngineCopy::Form::Linear
+                          ? across || size_bytes() > kRunKernelBytes
+                          : rows && across && strided.block_bytes() >= kEngineRowBytes;
+  if (variant == CopyVariant::Engine || (variant == CopyVariant::Auto && faster)) engine_ = engine;
+}
+
 CudaPlan::CudaPlan(const BlockSource& blocks, int device, const Layout& to, Place to_place,
                    const Layout& from, Place from_place, CopyVariant variant)
     : blocks_(blocks), device_(device), to_(to), from_(from) {
@@ -143,55 +186,16 @@ CudaPlan::CudaPlan(const BlockSource& blocks, int device, const Layout& to, Plac
     return;
   }
 
-  const bool to_dense = to_.dense();
-  const bool from_dense = from_.dense();
-  task_ = to_dense ? Task::Pack : Task::Unpack;
-  const Layout& strided = to_dense ? from : to;
-  const Tables& strided_tables = to_dense ? from_ : to_;
+  task_ = to_.dense() ? Task::Pack : Task::Unpack;
   // A dense side needs no alignment of its size: ragged ends are moved apart.
-  word_log2_ = std::min(to_dense ? kMaxWordLog2 : to_.word_log2(),
-                        from_dense ? kMaxWordLog2 : from_.word_log2());
-  if (to_dense && from_dense) {
-    form_ = Form::Run;
-  } else if (!to_dense && !from_dense) {
-    form_ = Form::Tree;
-  } else if (fits_box(strided)) {
-    form_ = Form::Box;
-    dims_ = static_cast<int>(strided.dims().size());
-    prepare_boxes(strided_tables);
-  } else if (strided.kind() != Layout::Kind::Blocks) {
-    form_ = Form::Tree;
-  } else if (strided.block_positions().empty()) {
-    form_ = Form::Blocks;
-  } else if (const auto table = RankedTable::make(strided, strided_tables.word_log2())) {
-    form_ = Form::Ranked;
-    ranked_ = std::make_unique<DeviceRanked>(blocks, device, *table);
+  word_log2_ = std::min(to_.dense() ? kMaxWordLog2 : to_.word_log2(),
+                        from_.dense() ? kMaxWordLog2 : from_.word_log2());
+  const Layout& strided = to_.dense() ? from : to;
+  choose_form(strided);
+  if (!to_.dense() && !from_.dense()) {
+    try_pair({to, 0, from, 1}, {to_place, from_place});
   } else {
-    form_ = Form::Tree;
-  }
-  if (form_ == Form::Blocks || form_ == Form::Ranked) strided_ = strided;
-  if (!to_dense && !from_dense) {
-    const CopyBatch::Copy copy{to, 0, from, 1};
-    const std::array places = {to_place, from_place};
-    try {
-      auto pair = std::make_unique<CudaBatch>(blocks, device, places, std::span(&copy, 1));
-      if (!pair->has_trees()) pair_ = std::move(pair);
-    } catch (const OutOfMemory&) {
-      // By the tree, then.
-      (void)cudaGetLastError();
-    }
-  }
-
-  if (to_dense || from_dense) {
-    const EngineCopy engine = EngineCopy::plan(strided);
-    const bool across = to_place.in_host_memory() || from_place.in_host_memory();
-    const bool rows =
-        engine.form() == EngineCopy::Form::Rows || engine.form() == EngineCopy::Form::Planes;
-    const bool faster = engine.form() == EngineCopy::Form::Linear
-                            ? across || size_bytes() > kRunKernelBytes
-                            : rows && across && strided.block_bytes() >= kEngineRowBytes;
-    if (variant == CopyVariant::Engine || (variant == CopyVariant::Auto && faster))
-      engine_ = engine;
+    choose_engine(strided, to_place.in_host_memory() || from_place.in_host_memory(), variant);
   }
   const bool reads_tables =
       form_ == Form::Blocks || form_ == Form::Tree || size_bytes() >= kBoxLimit;

@@ -84,7 +84,15 @@ class CudaPlan final : public DevicePlan {
 
   enum class Form : std::uint8_t { Run, Box, Blocks, Ranked, Tree };
 
+  /// Chooses the kernel that moves the bytes between `strided`, which is the side that is not dense
+  /// where there is one, and the other side; makes what the kernel needs.
+  void choose_form(const Layout& strided);
   void prepare_boxes(const Tables& strided);
+  /// Makes the batch of this one copy, if it needs no trees and there is memory for it.
+  void try_pair(const CopyBatch::Copy& copy, const std::array<Place, 2>& places);
+  /// Leaves the copy to an engine where that is faster, or asked for. `across`: a side is in host
+  /// memory.
+  void choose_engine(const Layout& strided, bool across, CopyVariant variant);
   /// Enqueues a part that is not empty and not staged. The signal that its last kernel raises, if
   /// the target is tracked and it is cheap.
   Signal start(const LaunchTarget& target, std::byte* to, const std::byte* from,

@@ -27,6 +27,18 @@ struct Mine {
   Transfers receives;
 };
 
+std::map<int, Mine> by_peer(const ExchangePart& part) {
+  std::map<int, Mine> mine;
+  for (const ExchangePart::Transfer& transfer : part.sends())
+    mine[transfer.peer].sends.push_back(&transfer);
+  for (const ExchangePart::Transfer& transfer : part.receives())
+    mine[transfer.peer].receives.push_back(&transfer);
+  for (auto& [peer, own] : mine)
+    for (Transfers* list : {&own.sends, &own.receives})
+      std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
+  return mine;
+}
+
 void put(Words& words, const Transfers& transfers, bool with_layouts) {
   words.push_back(static_cast<std::int64_t>(transfers.size()));
   for (const ExchangePart::Transfer* transfer : transfers) {
@@ -89,6 +101,30 @@ std::vector<Theirs::Transfer> take(std::span<const std::int64_t>& words) {
   return taken;
 }
 
+/// Reads a peer's words; one that says nothing has no transfers.
+Theirs take_theirs(const Words& words) {
+  Theirs theirs;
+  if (words.empty()) return theirs;
+  std::span<const std::int64_t> left(words);
+  theirs.direct = next(left) != 0;
+  theirs.connected = next(left) != 0;
+  take_places(left, theirs);
+  theirs.sends = take(left);
+  theirs.receives = take(left);
+  return theirs;
+}
+
+/// A fault where a message of words would be longer than MPI counts.
+std::string fault_of_lengths(const std::map<int, Words>& out, int rank) {
+  std::string fault;
+  for (const auto& [peer, words] : out) {
+    if (words.size() >= static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
+                          words.size());
+  }
+  return fault;
+}
+
 /// Pairs this rank's list with the peer's; a fault where they do not fit.
 std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& theirs, bool sends,
                     int rank, int peer, std::vector<Piece>& pieces) {
@@ -117,6 +153,41 @@ std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& 
   return {};
 }
 
+/// The pairs of a rank by peer, then by the place of the lower of the two ranks.
+class PairsInOrder {
+ public:
+  PairsInOrder(int rank, const Places& places) : rank_(rank), places_(places) {}
+
+  /// Adds pieces to the pairs that they belong to. \param theirs  direct and connected: both are
+  /// \param which  the pieces of this rank: sends or receives
+  void add(int peer, const Theirs& theirs, std::vector<Piece> pieces,
+           std::vector<Piece> NegotiatedPair::*which) {
+    for (Piece& piece : pieces) {
+      const std::size_t here = places_.of_array[static_cast<std::size_t>(piece.array)];
+      const std::size_t there = theirs.place_of[static_cast<std::size_t>(piece.their_array)];
+      NegotiatedPair& between =
+          pairs_[rank_ <= peer ? std::tuple(peer, here, there) : std::tuple(peer, there, here)];
+      between.rank = peer;
+      between.place = here;
+      between.their_place = there;
+      between.they_are_on_device = theirs.on_device[there];
+      between.direct = theirs.direct;
+      between.connected = theirs.connected;
+      (between.*which).push_back(std::move(piece));
+    }
+  }
+  [[nodiscard]] std::vector<NegotiatedPair> take_all() {
+    std::vector<NegotiatedPair> all;
+    for (auto& [order, between] : pairs_) all.push_back(std::move(between));
+    return all;
+  }
+
+ private:
+  int rank_;
+  const Places& places_;
+  std::map<std::tuple<int, std::size_t, std::size_t>, NegotiatedPair> pairs_;
+};
+
 }  // namespace
 
 Places::Places(const ExchangePart& part) {
@@ -133,18 +204,12 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
   const int rank = group.rank();
   setup.agree(fault_of(part, rank, group.size()));
 
-  std::map<int, Mine> mine;
-  for (const ExchangePart::Transfer& transfer : part.sends())
-    mine[transfer.peer].sends.push_back(&transfer);
-  for (const ExchangePart::Transfer& transfer : part.receives())
-    mine[transfer.peer].receives.push_back(&transfer);
+  std::map<int, Mine> mine = by_peer(part);
   const Forced* const by_setting = forced();
   const bool direct = by_setting != nullptr && by_setting->reads_all;
   std::map<int, Words> out;
   std::map<int, int> connected;  // other threads may connect meanwhile
-  for (auto& [peer, own] : mine) {
-    for (Transfers* list : {&own.sends, &own.receives})
-      std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
+  for (const auto& [peer, own] : mine) {
     Words& words = out[peer];
     words.push_back(direct ? 1 : 0);
     words.push_back(connected[peer] = group.is_connected(peer) ? 1 : 0);
@@ -153,56 +218,27 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
     put(words, own.sends, with_layouts);
     put(words, own.receives, with_layouts);
   }
-  std::string fault;
-  for (const auto& [peer, words] : out) {
-    if (words.size() >= static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
-                          words.size());
-  }
+  std::string fault = fault_of_lengths(out, rank);
   setup.agree(fault);
 
-  // By rank, then by the place of the lower of the two ranks.
-  std::map<std::tuple<int, std::size_t, std::size_t>, NegotiatedPair> transfers;
   auto with_itself = out.extract(rank);
   std::map<int, Words> in = setup.swap_words(Setup::Step::Transfers, std::move(out));
   if (with_itself) in.insert(std::move(with_itself));
   for (const auto& [peer, own] : mine) in[peer];  // who says nothing has no transfers
+  PairsInOrder pairs(rank, places);
   for (const auto& [peer, words] : in) {
-    Theirs theirs;
-    if (!words.empty()) {
-      std::span<const std::int64_t> left(words);
-      theirs.direct = next(left) != 0;
-      theirs.connected = next(left) != 0;
-      take_places(left, theirs);
-      theirs.sends = take(left);
-      theirs.receives = take(left);
-    }
+    Theirs theirs = take_theirs(words);
+    theirs.direct = direct && theirs.direct;
+    theirs.connected = connected[peer] != 0 && theirs.connected;
     std::vector<Piece> sends, receives;
     if (fault.empty()) fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, sends);
     if (fault.empty())
       fault = pair_up(mine[peer].receives, theirs.sends, false, rank, peer, receives);
-    const auto put_in_order = [&](std::vector<Piece>& pieces, auto which) {
-      for (Piece& piece : pieces) {
-        const std::size_t here = places.of_array[static_cast<std::size_t>(piece.array)];
-        const std::size_t there = theirs.place_of[static_cast<std::size_t>(piece.their_array)];
-        NegotiatedPair& between =
-            transfers[rank <= peer ? std::tuple(peer, here, there) : std::tuple(peer, there, here)];
-        between.rank = peer;
-        between.place = here;
-        between.their_place = there;
-        between.they_are_on_device = theirs.on_device[there];
-        between.direct = direct && theirs.direct;
-        between.connected = connected[peer] != 0 && theirs.connected;
-        (between.*which).push_back(std::move(piece));
-      }
-    };
-    put_in_order(sends, &NegotiatedPair::sends);
-    put_in_order(receives, &NegotiatedPair::receives);
+    pairs.add(peer, theirs, std::move(sends), &NegotiatedPair::sends);
+    pairs.add(peer, theirs, std::move(receives), &NegotiatedPair::receives);
   }
   setup.agree(fault);
-  std::vector<NegotiatedPair> all;
-  for (auto& [order, between] : transfers) all.push_back(std::move(between));
-  return all;
+  return pairs.take_all();
 }
 
 }  // namespace strake::exchange::planned

@@ -29,6 +29,71 @@ void exchange(MPI_Comm comm, MPI_Datatype type) {
     CHECK_EQ(in[i], i % 5 < 2 ? static_cast<double>(i) + from : -1);
 }
 
+void types_of_one_layout() {
+  check::section("types of one layout");
+  MPI_Datatype type = column_of(3000);
+  CHECK_MPI(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD));
+  for (int turn = 0; turn < 3; ++turn) exchange(MPI_COMM_WORLD, type);
+  CHECK_MPI(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD));  // twice does no harm
+  CHECK_MPI(MPIX_Type_free_comm(&type, MPI_COMM_WORLD));
+  CHECK(type == MPI_DATATYPE_NULL);
+}
+
+void communicator_of_its_own(MPI_Comm comm, bool strake) {
+  check::section("a communicator of its own");
+  MPI_Datatype type = column_of(2000);
+  CHECK_MPI(MPIX_Type_commit_comm(&type, comm));
+  exchange(comm, type);
+  if (strake) {
+    CHECK_EQ(check::class_name(MPIX_Type_free_comm(&type, MPI_COMM_WORLD)), "MPI_ERR_TYPE");
+    CHECK(type != MPI_DATATYPE_NULL);
+  }
+  CHECK_MPI(MPIX_Type_free_comm(&type, comm));
+}
+
+void hundreds_of_types(MPI_Comm comm) {
+  check::section("hundreds of types");
+  for (int rows = 70; rows < 270; ++rows) {
+    MPI_Datatype type = column_of(rows);
+    CHECK_MPI(MPIX_Type_commit_comm(&type, comm));
+    if (rows % 100 == 0) exchange(comm, type);
+    CHECK_MPI(MPIX_Type_free_comm(&type, comm));
+  }
+}
+
+void types_that_differ() {
+  check::section("types that differ");
+  MPI_Datatype type = column_of(100 + check::rank());
+  const char* const expected = check::size() > 1 ? "MPI_ERR_TYPE" : "MPI_SUCCESS";
+  CHECK_EQ(check::class_name(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD)), expected);
+  MPI_Type_free(&type);
+}
+
+void bad_arguments(MPI_Comm comm) {
+  check::section("arguments that are none");
+  CHECK_EQ(check::class_name(MPIX_Type_commit_comm(nullptr, comm)), "MPI_ERR_ARG");
+  CHECK_EQ(check::class_name(MPIX_Type_free_comm(nullptr, comm)), "MPI_ERR_ARG");
+  MPI_Datatype type = column_of(10);
+  CHECK_EQ(check::class_name(MPIX_Type_commit_comm(&type, MPI_COMM_NULL)), "MPI_ERR_COMM");
+  MPI_Type_free(&type);
+  type = MPI_DATATYPE_NULL;
+  CHECK_EQ(check::class_name(MPIX_Type_free_comm(&type, comm)), "MPI_ERR_TYPE");
+}
+
+void intercommunicator() {
+  check::section("an intercommunicator");
+  MPI_Comm half = MPI_COMM_NULL, between = MPI_COMM_NULL;
+  const int side = check::rank() == 0 ? 0 : 1;
+  MPI_Comm_split(MPI_COMM_WORLD, side, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 9, &between);
+  MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
+  MPI_Datatype type = column_of(10);
+  CHECK_EQ(check::class_name(MPIX_Type_commit_comm(&type, between)), "MPI_ERR_COMM");
+  MPI_Type_free(&type);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,63 +103,16 @@ int main(int argc, char** argv) {
   const bool strake = dlsym(nullptr, "strake_type_commit_comm") != nullptr &&
                       std::getenv("STRAKE_DISABLE") == nullptr;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-
-  check::section("types of one layout");
-  MPI_Datatype type = column_of(3000);
-  CHECK_MPI(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD));
-  for (int turn = 0; turn < 3; ++turn) exchange(MPI_COMM_WORLD, type);
-  CHECK_MPI(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD));  // twice does no harm
-  CHECK_MPI(MPIX_Type_free_comm(&type, MPI_COMM_WORLD));
-  CHECK(type == MPI_DATATYPE_NULL);
-
-  check::section("a communicator of its own");
+  types_of_one_layout();
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -check::rank(), &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  type = column_of(2000);
-  CHECK_MPI(MPIX_Type_commit_comm(&type, comm));
-  exchange(comm, type);
+  communicator_of_its_own(comm, strake);
+  hundreds_of_types(comm);
   if (strake) {
-    CHECK_EQ(check::class_name(MPIX_Type_free_comm(&type, MPI_COMM_WORLD)), "MPI_ERR_TYPE");
-    CHECK(type != MPI_DATATYPE_NULL);
-  }
-  CHECK_MPI(MPIX_Type_free_comm(&type, comm));
-
-  check::section("hundreds of types");
-  for (int rows = 70; rows < 270; ++rows) {
-    type = column_of(rows);
-    CHECK_MPI(MPIX_Type_commit_comm(&type, comm));
-    if (rows % 100 == 0) exchange(comm, type);
-    CHECK_MPI(MPIX_Type_free_comm(&type, comm));
-  }
-
-  if (strake) {
-    check::section("types that differ");
-    type = column_of(100 + check::rank());
-    const char* const expected = check::size() > 1 ? "MPI_ERR_TYPE" : "MPI_SUCCESS";
-    CHECK_EQ(check::class_name(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD)), expected);
-    MPI_Type_free(&type);
-    check::section("arguments that are none");
-    CHECK_EQ(check::class_name(MPIX_Type_commit_comm(nullptr, comm)), "MPI_ERR_ARG");
-    CHECK_EQ(check::class_name(MPIX_Type_free_comm(nullptr, comm)), "MPI_ERR_ARG");
-    type = column_of(10);
-    CHECK_EQ(check::class_name(MPIX_Type_commit_comm(&type, MPI_COMM_NULL)), "MPI_ERR_COMM");
-    MPI_Type_free(&type);
-    type = MPI_DATATYPE_NULL;
-    CHECK_EQ(check::class_name(MPIX_Type_free_comm(&type, comm)), "MPI_ERR_TYPE");
-    if (check::size() > 1) {
-      check::section("an intercommunicator");
-      MPI_Comm half = MPI_COMM_NULL, between = MPI_COMM_NULL;
-      const int side = check::rank() == 0 ? 0 : 1;
-      MPI_Comm_split(MPI_COMM_WORLD, side, 0, &half);
-      MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 9, &between);
-      MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
-      type = column_of(10);
-      CHECK_EQ(check::class_name(MPIX_Type_commit_comm(&type, between)), "MPI_ERR_COMM");
-      MPI_Type_free(&type);
-      MPI_Comm_free(&between);
-      MPI_Comm_free(&half);
-    }
+    types_that_differ();
+    bad_arguments(comm);
+    if (check::size() > 1) intercommunicator();
   }
   MPI_Comm_free(&comm);
   return check::finish();

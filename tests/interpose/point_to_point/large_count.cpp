@@ -84,7 +84,7 @@ void long_extent() {
 /// The large-count forms of ordinary transfers.
 void large_count_calls() {
   check::section("_c calls");
-  constexpr int kCount = 2, kBlocks = 100;
+  constexpr int kCount = 2;
   const Described type = describe::medium();
   Image out(type, kCount), in(type, kCount);
   out.fill(4);
@@ -132,8 +132,14 @@ void large_count_calls() {
   CHECK_MPI(MPI_Mrecv_c(in.data(), kCount, type.type, &message, &status));
   check_received();
   CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+}
 
-  // Packed with 64-bit positions; and a type made by a _c constructor, packed by the ordinary call.
+/// Packed with 64-bit positions; and a type made by a _c constructor, packed by the ordinary call.
+void large_count_packs() {
+  constexpr int kCount = 2, kBlocks = 100;
+  const Described type = describe::medium();
+  Image out(type, kCount), in(type, kCount);
+  out.fill(4);
   MPI_Count bytes = 0, position = 0;
   CHECK_MPI(MPI_Pack_size_c(kCount, type.type, MPI_COMM_WORLD, &bytes));
   std::vector<std::byte> packed(static_cast<std::size_t>(bytes));
@@ -195,6 +201,7 @@ int main(int argc, char** argv) {
   long_extent();
 #if MPI_VERSION >= 4
   large_count_calls();
+  large_count_packs();
   if (check::size() == 2) past_int_count();  // seconds long: once is enough
 #endif
   return check::finish();

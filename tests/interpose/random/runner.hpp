@@ -65,6 +65,7 @@ class Runner {
   /// Keeps the outcome of a call that has completed an operation.
   void completed(int id, int code, const MPI_Status* status);
   void wait(int id);
+  class Completing;
   /// The operations that are not complete yet, in the manner of `completion`.
   void complete_by(Completion completion, const Ids& ids, bool until_all, bool ignores_statuses);
   /// Compares a complete operation with the model; its buffer goes.

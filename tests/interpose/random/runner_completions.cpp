@@ -1,5 +1,6 @@
 // Runs the calls that complete requests.
 #include <algorithm>
+#include <utility>
 
 #include "check.hpp"
 #include "runner.hpp"
@@ -33,8 +34,149 @@ void Runner::complete(const Action& action) {
   for (const int id : action.operations) settle(id);
 }
 
+/// Calls of one kind that complete operations which are not complete yet.
+class Runner::Completing {
+ public:
+  /// \param until_all  calls go on until all are complete
+  Completing(Runner& runner, Completion completion, Ids left, bool until_all, bool ignores)
+      : runner_(runner),
+        completion_(completion),
+        left_(std::move(left)),
+        until_all_(until_all),
+        ignores_(ignores) {
+    for (const int id : left_) requests_.push_back(runner_.begun(id).request);
+    const bool is_one = completion == Completion::kWait || completion == Completion::kTest;
+    if (!is_one && left_.size() % 2 == 0) requests_.push_back(MPI_REQUEST_NULL);
+    statuses_.resize(requests_.size());
+    indices_.resize(requests_.size());
+  }
+  void run() {
+    while (complete_ < left_.size()) {
+      const int code = call();
+      if (!until_all_ || completion_ == Completion::kWaitall) break;
+      if (completion_ == Completion::kTestall && code != MPI_SUCCESS) break;
+    }
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      Begun& b = runner_.begun(left_[i]);
+      b.request = requests_[i];
+      if (until_all_ && !b.is_complete) runner_.wait(left_[i]);  // those that were called pending
+    }
+  }
+
+ private:
+  /// Makes one call, or one for each request. Returns the code of the last.
+  int call();
+  /// The call has completed operation `i` of those that are left.
+  void one(int i, int code, const MPI_Status* status);
+  /// The call has completed several: the first `count`, or those of the first indices.
+  void some(int code, int count, bool by_index);
+  /// Waits for each request by itself.
+  int wait_for_each();
+  /// Tests each request by itself; where calls go on until all are complete, until one is.
+  int test_each();
+
+  [[nodiscard]] int n() const { return static_cast<int>(requests_.size()); }
+  MPI_Status* all_statuses() { return ignores_ ? MPI_STATUSES_IGNORE : statuses_.data(); }
+  MPI_Status* one_status() { return ignores_ ? MPI_STATUS_IGNORE : statuses_.data(); }
+
+  Runner& runner_;
+  Completion completion_;
+  Ids left_;
+  bool until_all_;
+  bool ignores_;  ///< statuses
+  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<int> indices_;
+  std::size_t complete_ = 0;  ///< how many are
+};
+
+void Runner::Completing::one(int i, int code, const MPI_Status* status) {
+  if (i < 0 || i >= static_cast<int>(left_.size())) runner_.mismatch("index " + std::to_string(i));
+  const int id = left_[static_cast<std::size_t>(i)];
+  if (runner_.begun(id).is_complete)
+    runner_.mismatch("completed twice: " + runner_.describe(runner_.op(id)));
+  runner_.begun(id).request = requests_[static_cast<std::size_t>(i)];
+  runner_.completed(id, code, status);
+  ++complete_;
+}
+
 /// A call of arrays gives MPI_ERR_IN_STATUS if one of its operations failed, and the operation's
 /// own error in its status; those that it calls pending are as they were.
+void Runner::Completing::some(int code, int count, bool by_index) {
+  if (code != MPI_SUCCESS && check::class_name(code) != "MPI_ERR_IN_STATUS") {
+    runner_.check_call(kCompletionNames[static_cast<int>(completion_)], code);
+  }
+  for (int k = 0; k < count; ++k) {
+    const int i = by_index ? indices_[static_cast<std::size_t>(k)] : k;
+    if (i == static_cast<int>(left_.size())) continue;  // MPI_REQUEST_NULL
+    const MPI_Status* status =
+        ignores_ ? MPI_STATUS_IGNORE : &statuses_[static_cast<std::size_t>(k)];
+    int error = MPI_SUCCESS;
+    if (code != MPI_SUCCESS) error = statuses_[static_cast<std::size_t>(k)].MPI_ERROR;
+    if (check::class_name(error) == "MPI_ERR_PENDING") {
+      runner_.begun(left_[static_cast<std::size_t>(i)]).request =
+          requests_[static_cast<std::size_t>(i)];
+      continue;
+    }
+    one(i, error, status);
+  }
+}
+
+int Runner::Completing::wait_for_each() {
+  int code = MPI_SUCCESS;
+  for (int i = 0; i < n(); ++i) {
+    code = MPI_Wait(&requests_[static_cast<std::size_t>(i)], one_status());
+    one(i, code, one_status());
+  }
+  return code;
+}
+
+int Runner::Completing::test_each() {
+  int code = MPI_SUCCESS, flag = 0;
+  for (int i = 0; i < n(); ++i) {
+    do {
+      code = MPI_Test(&requests_[static_cast<std::size_t>(i)], &flag, one_status());
+    } while (until_all_ && flag == 0 && code == MPI_SUCCESS);
+    if (flag != 0 || code != MPI_SUCCESS) one(i, code, one_status());
+  }
+  return code;
+}
+
+int Runner::Completing::call() {
+  int flag = 0, index = MPI_UNDEFINED, count = 0, code = MPI_SUCCESS;
+  switch (completion_) {
+    case Completion::kWait:
+      return wait_for_each();
+    case Completion::kTest:
+      return test_each();
+    case Completion::kWaitany:
+      code = MPI_Waitany(n(), requests_.data(), &index, one_status());
+      one(index, code, one_status());
+      break;
+    case Completion::kTestany:
+      code = MPI_Testany(n(), requests_.data(), &index, &flag, one_status());
+      if (flag != 0 || code != MPI_SUCCESS) one(index, code, one_status());
+      break;
+    case Completion::kWaitsome:
+      code = MPI_Waitsome(n(), requests_.data(), &count, indices_.data(), all_statuses());
+      some(code, count, true);
+      break;
+    case Completion::kTestsome:
+      code = MPI_Testsome(n(), requests_.data(), &count, indices_.data(), all_statuses());
+      some(code, count, true);
+      break;
+    case Completion::kWaitall:
+      code = MPI_Waitall(n(), requests_.data(), all_statuses());
+      some(code, n(), false);
+      break;
+    case Completion::kTestall:
+      code = MPI_Testall(n(), requests_.data(), &flag, all_statuses());
+      if (flag != 0 || code != MPI_SUCCESS) some(code, n(), false);
+      break;
+  }
+  return code;
+}
+
 void Runner::complete_by(Completion completion, const Ids& ids, bool until_all, bool ignores) {
   Ids left;
   for (const int id : ids) {
@@ -46,93 +188,7 @@ void Runner::complete_by(Completion completion, const Ids& ids, bool until_all, 
     return !op(id).sends && (op(id).message == kNone || program_.model().is_truncated(op(id)));
   };
   if (std::any_of(left.begin(), left.end(), may_fail)) ignores = false;
-  const bool is_one = completion == Completion::kWait || completion == Completion::kTest;
-  std::vector<MPI_Request> requests;
-  for (const int id : left) requests.push_back(begun(id).request);
-  if (!is_one && left.size() % 2 == 0) requests.push_back(MPI_REQUEST_NULL);
-  const auto n = static_cast<int>(requests.size());
-  std::vector<MPI_Status> statuses(requests.size());
-  std::vector<int> indices(requests.size());
-  MPI_Status* const all_statuses = ignores ? MPI_STATUSES_IGNORE : statuses.data();
-  MPI_Status* const one_status = ignores ? MPI_STATUS_IGNORE : statuses.data();
-  std::size_t complete = 0;
-  const auto one = [&](int i, int code, const MPI_Status* status) {
-    if (i < 0 || i >= static_cast<int>(left.size())) mismatch("index " + std::to_string(i));
-    const int id = left[static_cast<std::size_t>(i)];
-    if (begun(id).is_complete) mismatch("completed twice: " + describe(op(id)));
-    begun(id).request = requests[static_cast<std::size_t>(i)];
-    completed(id, code, status);
-    ++complete;
-  };
-  const auto some = [&](int code, int count, bool by_index) {
-    if (code != MPI_SUCCESS && check::class_name(code) != "MPI_ERR_IN_STATUS") {
-      check_call(kCompletionNames[static_cast<int>(completion)], code);
-    }
-    for (int k = 0; k < count; ++k) {
-      const int i = by_index ? indices[static_cast<std::size_t>(k)] : k;
-      if (i == static_cast<int>(left.size())) continue;  // MPI_REQUEST_NULL
-      const MPI_Status* status =
-          ignores ? MPI_STATUS_IGNORE : &statuses[static_cast<std::size_t>(k)];
-      int error = MPI_SUCCESS;
-      if (code != MPI_SUCCESS) error = statuses[static_cast<std::size_t>(k)].MPI_ERROR;
-      if (check::class_name(error) == "MPI_ERR_PENDING") {
-        begun(left[static_cast<std::size_t>(i)]).request = requests[static_cast<std::size_t>(i)];
-        continue;
-      }
-      one(i, error, status);
-    }
-    return code != MPI_SUCCESS && !by_index;
-  };
-  while (complete < left.size()) {
-    int flag = 0, index = MPI_UNDEFINED, count = 0, code = MPI_SUCCESS;
-    switch (completion) {
-      case Completion::kWait:
-        for (int i = 0; i < n; ++i) {
-          code = MPI_Wait(&requests[static_cast<std::size_t>(i)], one_status);
-          one(i, code, one_status);
-        }
-        break;
-      case Completion::kTest:
-        for (int i = 0; i < n; ++i) {
-          do {
-            code = MPI_Test(&requests[static_cast<std::size_t>(i)], &flag, one_status);
-          } while (until_all && flag == 0 && code == MPI_SUCCESS);
-          if (flag != 0 || code != MPI_SUCCESS) one(i, code, one_status);
-        }
-        break;
-      case Completion::kWaitany:
-        code = MPI_Waitany(n, requests.data(), &index, one_status);
-        one(index, code, one_status);
-        break;
-      case Completion::kTestany:
-        code = MPI_Testany(n, requests.data(), &index, &flag, one_status);
-        if (flag != 0 || code != MPI_SUCCESS) one(index, code, one_status);
-        break;
-      case Completion::kWaitsome:
-        code = MPI_Waitsome(n, requests.data(), &count, indices.data(), all_statuses);
-        some(code, count, true);
-        break;
-      case Completion::kTestsome:
-        code = MPI_Testsome(n, requests.data(), &count, indices.data(), all_statuses);
-        some(code, count, true);
-        break;
-      case Completion::kWaitall:
-        code = MPI_Waitall(n, requests.data(), all_statuses);
-        some(code, n, false);
-        break;
-      case Completion::kTestall:
-        code = MPI_Testall(n, requests.data(), &flag, all_statuses);
-        if (flag != 0 || code != MPI_SUCCESS) some(code, n, false);
-        break;
-    }
-    if (!until_all || completion == Completion::kWaitall) break;
-    if (completion == Completion::kTestall && code != MPI_SUCCESS) break;
-  }
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    Begun& b = begun(left[i]);
-    b.request = requests[i];
-    if (until_all && !b.is_complete) wait(left[i]);  // the ones that were called pending
-  }
+  Completing(*this, completion, std::move(left), until_all, ignores).run();
 }
 
 void Runner::ask(const Action& action) {

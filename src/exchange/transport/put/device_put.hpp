@@ -192,6 +192,7 @@ class DevicePut {
   };
   [[nodiscard]] std::vector<DeviceCombine> combines_of(std::span<const Combine> combine) const;
   [[nodiscard]] std::vector<Target> targets(std::size_t schedule);
+  struct RoundCopies;
   [[nodiscard]] std::unique_ptr<PutRounds> compiled(bool reverse,
                                                     const std::vector<DeviceCombine>& combine,
                                                     const std::vector<Target>& targets,

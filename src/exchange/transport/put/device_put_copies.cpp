@@ -76,44 +76,49 @@ const PutRounds* DevicePut::rounds(const Compiled& of, const DeviceStream& strea
   return was_captured_ ? of.by_kernels.get() : of.chosen.get();
 }
 
-std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<DeviceCombine>& how,
-                                               const std::vector<Target>& targets,
-                                               bool engines) const {
-  std::vector<PutCopies::Buffer> buffers;
-  std::vector<CopyBatch::Copy> put, own, take;
-  std::vector<CopyBatch::Copy> engine_put, engine_own, engine_take;
-  std::vector<PutCopies::Combined> combined;
-  const auto slot = [&](int array) { return slot_of_[static_cast<std::size_t>(array)]; };
-  const std::vector<Place> arrays(arrays_.size(), place_);
-  const bool combines = !how.empty();
-  const auto combine = [&](const CopyBatch::Copy& copy) {
-    combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
-  };
-  // Copies for other nodes come first: their link is slower.
-  for (const auto& [schedule, to] : targets) {
-    for (const Piece& piece : schedule->pieces())
-      own.push_back({packed(piece.mine, piece.packed_at),
-                     static_cast<std::int32_t>(arrays_.size() + buffers.size()), piece.mine,
-                     slot(piece.array)});
-    buffers.push_back({to, to});
+/// The copies of a round, collected part by part.
+struct DevicePut::RoundCopies {
+  const DevicePut& device;
+  bool reverse;
+  const std::vector<DeviceCombine>& how;  ///< by array; none: values are replaced
+  bool engines;                           ///< take part where they were chosen
+  std::vector<PutCopies::Buffer> buffers{};
+  std::vector<CopyBatch::Copy> put{}, own{}, take{};
+  std::vector<CopyBatch::Copy> engine_put{}, engine_own{}, engine_take{};
+  std::vector<PutCopies::Combined> combined{};
+
+  [[nodiscard]] std::int32_t slot(int array) const {
+    return device.slot_of_[static_cast<std::size_t>(array)];
   }
-  // This device's own first, then by the other ranks' numbers: each run gives the same values.
-  for (const Piece& piece : own_) {
+  /// The slot of the buffer that is added next.
+  [[nodiscard]] std::int32_t next_slot() const {
+    return static_cast<std::int32_t>(device.arrays_.size() + buffers.size());
+  }
+  void combine(const CopyBatch::Copy& copy) {
+    combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
+  }
+  void add_packed(const Target& target) {
+    for (const Piece& piece : target.schedule->pieces())
+      own.push_back(
+          {packed(piece.mine, piece.packed_at), next_slot(), piece.mine, slot(piece.array)});
+    buffers.push_back({target.to, target.to});
+  }
+  void add_own(const Piece& piece) {
     const CopyBatch::Copy forward = {piece.theirs, slot(piece.their_array), piece.mine,
                                      slot(piece.array)};
     const CopyBatch::Copy back = {piece.mine, slot(piece.array), piece.theirs,
                                   slot(piece.their_array)};
-    if (combines) {
+    if (!how.empty()) {
       combine(back);
     } else {
-      (engines && engines_copy_own() ? engine_own : own).push_back(reverse ? back : forward);
+      (engines && device.engines_copy_own() ? engine_own : own).push_back(reverse ? back : forward);
     }
   }
-  for (const auto& [number, shared] : buffers_of_) {
-    const PutPeer& peer = peers_[number];
+  /// Adds all that is put to a peer, and taken from it.
+  void add_peer(const PutPeer& peer, const Shared& shared) {
     const PairSchedule& out = reverse ? *peer.receives : *peer.sends;
     const PairSchedule& in = reverse ? *peer.sends : *peer.receives;
-    const auto there = static_cast<std::int32_t>(arrays_.size() + buffers.size());
+    const std::int32_t there = next_slot();
     const bool by_engine = engines && shared.transport == Transport::Engine;
     buffers.push_back(shared.out[reverse ? 1 : 0]);
     buffers.push_back(shared.in[reverse ? 1 : 0]);
@@ -124,25 +129,37 @@ std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<D
     for (const Piece& piece : in.pieces()) {
       const CopyBatch::Copy taken = {piece.mine, slot(piece.array),
                                      packed(piece.mine, piece.packed_at), there + 1};
-      if (combines) {
+      if (!how.empty()) {
         combine(taken);
       } else {
         (by_engine ? engine_take : take).push_back(taken);
       }
     }
   }
+};
+
+std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<DeviceCombine>& how,
+                                               const std::vector<Target>& targets,
+                                               bool engines) const {
+  RoundCopies copies{*this, reverse, how, engines};
+  const std::vector<Place> arrays(arrays_.size(), place_);
+  // Copies for other nodes come first: their link is slower.
+  for (const Target& target : targets) copies.add_packed(target);
+  // This device's own first, then by the other ranks' numbers: each run gives the same values.
+  for (const Piece& piece : own_) copies.add_own(piece);
+  for (const auto& [number, shared] : buffers_of_) copies.add_peer(peers_[number], shared);
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
   return copier->compile_put(place_.device,
                              {.arrays = arrays,
-                              .buffers = buffers,
-                              .put = put,
-                              .own = own,
-                              .take = take,
-                              .engine_put = engine_put,
-                              .engine_own = engine_own,
-                              .engine_take = engine_take,
-                              .combined = combined},
+                              .buffers = copies.buffers,
+                              .put = copies.put,
+                              .own = copies.own,
+                              .take = copies.take,
+                              .engine_put = copies.engine_put,
+                              .engine_own = copies.engine_own,
+                              .engine_take = copies.engine_take,
+                              .combined = copies.combined},
                              {reinterpret_cast<PutCounts*>(staging_.data()), progress_, flags_});
 }
 

@@ -35,6 +35,44 @@ class DeviceNumbers {
   std::map<std::uint64_t, int> numbers_;
 };
 
+/// Swaps values between the two ends of each pair. All ranks with ends call it alike.
+class SwapOfEnds {
+ public:
+  /// \param ends  in the same order at both ranks of a pair
+  SwapOfEnds(Setup& setup, const std::vector<const DevicePut::PutPeer*>& ends)
+      : setup_(setup), other_ends_(ends.size(), kElsewhere) {
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (!ends[i]->is_own) {
+        ranks_.push_back(ends[i]->rank);
+        others_.push_back(i);
+        continue;
+      }
+      other_ends_[i] = 0;
+      while (ends[other_ends_[i]]->pair != ends[i]->other_end) ++other_ends_[i];
+    }
+  }
+  /// Returns what the other end of each says; it may be this rank's own.
+  template <typename T>
+  [[nodiscard]] std::vector<T> operator()(Setup::Step step, const std::vector<T>& mine) const {
+    std::vector<T> theirs(other_ends_.size()), out, in;
+    for (const std::size_t i : others_) out.push_back(mine[i]);
+    setup_.swap(step, ranks_, out, in);
+    for (std::size_t i = 0; i < others_.size(); ++i) theirs[others_[i]] = in[i];
+    for (std::size_t i = 0; i < other_ends_.size(); ++i)
+      if (other_ends_[i] != kElsewhere) theirs[i] = mine[other_ends_[i]];
+    return theirs;
+  }
+  /// The ends whose other end is another rank's.
+  [[nodiscard]] const std::vector<std::size_t>& with_others() const noexcept { return others_; }
+
+ private:
+  static constexpr std::size_t kElsewhere = SIZE_MAX;
+  Setup& setup_;
+  std::vector<int> ranks_;  ///< of others_
+  std::vector<std::size_t> others_;
+  std::vector<std::size_t> other_ends_;  ///< by end; kElsewhere: another rank's
+};
+
 }  // namespace
 
 DevicePuts::DevicePuts(Setup& setup, Connections& connections, const std::vector<Place>& arrays,
@@ -64,63 +102,52 @@ void DevicePuts::pack_too(Place device, PackedByDevice& packed, const Schedules&
     if (put->place() == device) put->pack_too(packed, schedules);
 }
 
-void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::vector<End>& ends,
-                             const DeviceChoices& choices) {
-  const auto peer_of = [&](std::size_t i) -> const DevicePut::PutPeer& {
-    return ends[i].put->peers()[ends[i].peer];
-  };
-  std::vector<int> ranks;
-  std::vector<std::size_t> others, other_ends(ends.size());
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    if (!peer_of(i).is_own) {
-      ranks.push_back(peer_of(i).rank);
-      others.push_back(i);
-      continue;
-    }
-    while (peer_of(other_ends[i]).pair != peer_of(i).other_end) ++other_ends[i];
-  }
-  // Returns what the other end of each says; it may be this rank's own.
-  const auto swap = [&]<typename T>(Setup::Step step, const std::vector<T>& mine) {
-    std::vector<T> theirs(ends.size()), out, in;
-    for (const std::size_t i : others) out.push_back(mine[i]);
-    setup.swap(step, ranks, out, in);
-    for (std::size_t i = 0; i < others.size(); ++i) theirs[others[i]] = in[i];
-    for (std::size_t i = 0; i < ends.size(); ++i)
-      if (peer_of(i).is_own) theirs[i] = mine[other_ends[i]];
-    return theirs;
-  };
-  const int own_rank = setup.rank();
-  std::map<const DevicePut*, DevicePut::StagingOffer> offers;
-  for (const auto& put : puts_) offers[put.get()] = put->offer(connections);
-  std::vector<DevicePut::StagingOffer> mine;
-  for (const auto& [put, peer] : ends) mine.push_back(put->offer_to(peer, offers.at(put)));
-  std::vector<DevicePut::StagingOffer> theirs = swap(Setup::Step::Offers, mine);
+std::vector<DevicePair> DevicePuts::pairs_of(
+    int rank, const std::vector<End>& ends, const Offers& offers,
+    const std::vector<DevicePut::StagingOffer>& theirs) const {
   DeviceNumbers numbers;
   for (const auto& put : puts_) (void)numbers.of(offers.at(put.get()).device, put->place().device);
   std::vector<DevicePair> pairs;
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    const DevicePut::PutPeer& peer = peer_of(i);
-    pairs.push_back({{own_rank, ends[i].put->place().device},
+    const DevicePut::PutPeer& peer = ends[i].put->peers()[ends[i].peer];
+    pairs.push_back({{rank, ends[i].put->place().device},
                      {peer.rank, numbers.of(theirs[i].device, theirs[i].ordinal)},
                      &peer.sends->pieces(),
                      &peer.receives->pieces()});
   }
   for (const auto& put : puts_) {
-    const RankOnDevice own{own_rank, put->place().device};
+    const RankOnDevice own{rank, put->place().device};
     if (!put->own().empty()) pairs.push_back({own, own, &put->own(), nullptr});
   }
-  const std::vector<PairChoice> chosen = choices.choose(pairs);
+  return pairs;
+}
+
+void DevicePuts::note_why(const DevicePut::PutPeer& peer, const PairChoice& chosen, Transport mine,
+                          Transport theirs) {
+  const Transport both = std::max(mine, theirs);
+  why_[peer.pair] = both == chosen.transport ? chosen.why
+                    : both == mine           ? "as this device does not reach the other's memory"
+                                             : fmt::format("as rank {} has it", peer.rank);
+}
+
+void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::vector<End>& ends,
+                             const DeviceChoices& choices) {
+  std::vector<const DevicePut::PutPeer*> peers;
+  for (const auto& [put, peer] : ends) peers.push_back(&put->peers()[peer]);
+  const SwapOfEnds swap(setup, peers);
+  Offers offers;
+  for (const auto& put : puts_) offers[put.get()] = put->offer(connections);
+  std::vector<DevicePut::StagingOffer> mine;
+  for (const auto& [put, peer] : ends) mine.push_back(put->offer_to(peer, offers.at(put)));
+  std::vector<DevicePut::StagingOffer> theirs = swap(Setup::Step::Offers, mine);
+  const std::vector<PairChoice> chosen =
+      choices.choose(pairs_of(setup.rank(), ends, offers, theirs));
   for (std::size_t i = 0; i < ends.size(); ++i)
     mine[i].transport =
         ends[i].put->wanted(connections, ends[i].peer, chosen[i].transport, theirs[i]);
   theirs = swap(Setup::Step::Reached, mine);
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    const Transport both = std::max(mine[i].transport, theirs[i].transport);
-    why_[peer_of(i).pair] = both == chosen[i].transport ? chosen[i].why
-                            : both == mine[i].transport
-                                ? "as this device does not reach the other's memory"
-                                : fmt::format("as rank {} has it", peer_of(i).rank);
-  }
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    note_why(*peers[i], chosen[i], mine[i].transport, theirs[i].transport);
   std::vector<char> accepts;
   for (std::size_t i = 0; i < ends.size(); ++i)
     accepts.push_back(ends[i].put->accepts(connections, ends[i].peer, mine[i], theirs[i]) ? 1 : 0);
@@ -128,11 +155,11 @@ void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const bool both = accepts[i] != 0 && they_accept[i] != 0;
     ends[i].put->settle(ends[i].peer, both);
-    if (both) where_[peer_of(i).pair] = ends[i];
+    if (both) where_[peers[i]->pair] = ends[i];
   }
   // Also where it is not the two that share a device that exchange.
   for (const auto& put : puts_) {
-    for (const std::size_t i : others)
+    for (const std::size_t i : swap.with_others())
       if (theirs[i].device != 0 && theirs[i].device == offers.at(put.get()).device)
         put->share_device();
   }

@@ -81,6 +81,15 @@ class DevicePuts {
     DevicePut* put = nullptr;
     std::size_t peer = 0;
   };
+  using Offers = std::map<const DevicePut*, DevicePut::StagingOffer>;
+  /// The pairs of devices between which, or within which, bytes go: those of the ends first.
+  /// \param rank  this one \param theirs  the other ends' offers
+  [[nodiscard]] std::vector<DevicePair> pairs_of(
+      int rank, const std::vector<End>& ends, const Offers& offers,
+      const std::vector<DevicePut::StagingOffer>& theirs) const;
+  /// Notes for people why a pair goes as both ranks can have it. \param mine  as this rank has it
+  void note_why(const DevicePut::PutPeer& peer, const PairChoice& chosen, Transport mine,
+                Transport theirs);
   void swap_offers(Setup& setup, Connections& connections, const std::vector<End>& ends,
                    const DeviceChoices& choices);
   void require_capturable(std::span<Stream> streams) const;
