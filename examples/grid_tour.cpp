@@ -25,6 +25,29 @@ void fill(const strake::View<double>& view) {
   for_each_cell(view.owned(), [&](auto i, auto j, auto k) { view(i, j, k) = value_of(i, j, k); });
 }
 
+void own_array(strake::Grid& grid) {
+  // An array that the program has: the cells of stored(), here with two numbers behind each row.
+  const strake::Box stored = grid.stored();
+  const std::int64_t row = stored.extent(0) + 2;
+  std::vector<double> array(static_cast<std::size_t>(row * stored.extent(1) * stored.extent(2)));
+  auto heat = grid.adopt("heat", array.data(), {row, row * stored.extent(1)});
+  fill(heat.view());
+  grid.exchange({}, heat).wait();
+
+  // Beyond the open ends: a value on one side, and the cells on this side of the others.
+  grid.fill(heat, {-1, 0, 0}, 100.0);
+  grid.mirror(heat, {1, 0, 0});
+  for (const int side : {-1, 1}) {
+    grid.mirror(heat, {0, side, 0});
+    grid.mirror(heat, {0, 0, side});
+  }
+  const strake::Box& owned = grid.owned();
+  if (!grid.neighbour({1, 0, 0}))
+    check(heat.view()(24, owned.lower[1], owned.lower[2]) ==
+              value_of(23, owned.lower[1], owned.lower[2]),
+          "a cell beyond the end");
+}
+
 void tour() {
   strake::Grid grid(MPI_COMM_WORLD, {24, 20, 16}, {.radius = 1});
 
@@ -66,25 +89,7 @@ void tour() {
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   check(sum == 24 * 20 * 16, "the sum of all nodes");
 
-  // An array that the program has: the cells of stored(), here with two numbers behind each row.
-  const strake::Box stored = grid.stored();
-  const std::int64_t row = stored.extent(0) + 2;
-  std::vector<double> array(static_cast<std::size_t>(row * stored.extent(1) * stored.extent(2)));
-  auto heat = grid.adopt("heat", array.data(), {row, row * stored.extent(1)});
-  fill(heat.view());
-  grid.exchange({}, heat).wait();
-
-  // Beyond the open ends: a value on one side, and the cells on this side of the others.
-  grid.fill(heat, {-1, 0, 0}, 100.0);
-  grid.mirror(heat, {1, 0, 0});
-  for (const int side : {-1, 1}) {
-    grid.mirror(heat, {0, side, 0});
-    grid.mirror(heat, {0, 0, side});
-  }
-  if (is_last)
-    check(heat.view()(24, owned.lower[1], owned.lower[2]) ==
-              value_of(23, owned.lower[1], owned.lower[2]),
-          "a cell beyond the end");
+  own_array(grid);
 }
 
 }  // namespace
