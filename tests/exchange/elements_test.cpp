@@ -118,8 +118,9 @@ TEST(Elements, wrong_ones_are_refused_on_all_ranks) {
   EXPECT_EQ(global({rank()}, {differs() ? 55 : rank()}),
             "rank " + last + " wants global index 55, which no rank owns");
   EXPECT_EQ(global({rank() == 0 ? -4 : rank()}, {}), "global index -4 on rank 0");
-  if (ranks() > 1)
+  if (ranks() > 1) {
     EXPECT_EQ(global({differs() ? 0 : rank()}, {}), "ranks 0 and " + last + " own global index 0");
+  }
 }
 
 }  // namespace
