@@ -1,4 +1,5 @@
-/// \file  Wall time of calls: the one loop in which `strake measure` and the benchmarks time a body.
+/// \file  Wall time of calls: the one loop in which `strake measure` and the benchmarks time a
+/// body.
 #pragma once
 
 #include <chrono>
