@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "device/kernels.hpp"
+#include "support/sampling.hpp"
 
 namespace bench {
 namespace {
@@ -17,9 +18,7 @@ namespace {
 constexpr std::int64_t kCeilingBytes = 1024 * kMiB;
 
 Summary rates(const std::vector<double>& seconds, double bytes) {
-  std::vector<double> gigabytes;
-  for (const double s : seconds) gigabytes.push_back(bytes / s * 1e-9);
-  return summarize(gigabytes);
+  return summarize(gigabytes_per_s(seconds, bytes));
 }
 
 }  // namespace
@@ -117,11 +116,10 @@ double Harness::device_sample(int calls, cudaStream_t stream, bool held,
 
 std::vector<double> Harness::device_seconds(int calls, int samples,
                                             const std::function<void(int)>& enqueue) const {
-  (void)device_sample(calls, cudaStreamLegacy, true, enqueue);  // warms up
-  std::vector<double> seconds;
-  for (int sample = 0; sample < samples; ++sample)
-    seconds.push_back(device_sample(calls, cudaStreamLegacy, true, enqueue));
-  return seconds;
+  return sample_by_turns({Plan{calls, samples}}, {samples, 1},
+                         [&](std::size_t /*which*/, const Plan& part, std::vector<double>& to) {
+                           to.push_back(device_sample(part.calls, cudaStreamLegacy, true, enqueue));
+                         })[0];
 }
 
 void Harness::measure_ceilings() {

@@ -14,20 +14,14 @@ namespace {
 
 using strake::Layout;
 
-std::vector<double> scaled(std::vector<double> seconds, double factor) {
-  for (double& s : seconds) s *= factor;
-  return seconds;
-}
-
 int samples_of(const Harness& harness) { return harness.options().quick ? 20 : 3000; }
 
-/// Seconds of each call on its own.
+constexpr int kWarmUps = 20;
+
+/// Microseconds of each call on its own.
 template <typename Body>
-std::vector<double> each_call(int samples, Body&& body) {
-  for (int i = 0; i < 20; ++i) body();
-  std::vector<double> seconds;
-  for (int i = 0; i < samples; ++i) seconds.push_back(time_calls(1, body));
-  return seconds;
+Summary each_call(int samples, Body&& body) {
+  return summarize(to_microseconds(time_by_turns({samples, kWarmUps}, body)[0]));
 }
 
 /// The least that a kernel call can cost: one thread writes a flag, on which the host spins.
@@ -70,29 +64,22 @@ void small_pack(Harness& harness, const std::string& name, std::int64_t block, s
   strake::Queue& queue = harness.queue();
   std::byte* const to = pack ? dense.data() : strided.data();
   const std::byte* const from = pack ? strided.data() : dense.data();
-  // Turn by turn, so that clocks and other changes of the machine meet both alike.
-  std::vector<double> ours;
-  std::vector<double> empty;
   std::vector<double> enqueue_only;
-  for (int i = -20; i < samples_of(harness); ++i) {
-    const double begin = now();
-    empty_kernel.call();
-    const double middle = now();
-    const strake::Ticket ticket = plan->enqueue(queue, to, from, strake::ByteRange::all());
-    const double enqueued = now();
-    queue.wait(ticket);
-    const double end = now();
-    if (i < 0) continue;
-    empty.push_back((middle - begin) * 1e6);
-    ours.push_back((end - middle) * 1e6);
-    enqueue_only.push_back((enqueued - middle) * 1e6);
-  }
-  const Summary summary = summarize(ours);
-  const double empty_us = summarize(empty).median;
+  const auto seconds = time_by_turns(
+      {samples_of(harness), kWarmUps}, [&] { empty_kernel.call(); },
+      [&] {
+        const Stopwatch watch;
+        const strake::Ticket ticket = plan->enqueue(queue, to, from, strake::ByteRange::all());
+        enqueue_only.push_back(watch.seconds());
+        queue.wait(ticket);
+      });
+  enqueue_only.erase(enqueue_only.begin(), enqueue_only.begin() + kWarmUps);
+  const Summary summary = summarize(to_microseconds(seconds[1]));
+  const double empty_us = summarize(seconds[0]).median * 1e6;
   harness.report().line(name, summary, "-us",
                         {{"empty_kernel_us", empty_us},
                          {"of_empty_kernel", summary.median / empty_us},
-                         {"enqueue_us", summarize(enqueue_only).median},
+                         {"enqueue_us", summarize(enqueue_only).median * 1e6},
                          {"plan", plan->description()}});
 }
 
@@ -103,19 +90,18 @@ void queue_copy(Harness& harness, std::int64_t bytes) {
   const std::string size = std::to_string(bytes) + "B";
   const auto down = each_call(samples_of(harness) / 4,
                               [&] { queue.wait(queue.copy(host.data(), device.data(), bytes)); });
-  harness.report().line("copy_d2h_" + size, summarize(scaled(down, 1e6)), "-us");
+  harness.report().line("copy_d2h_" + size, down, "-us");
   const auto up = each_call(samples_of(harness) / 4,
                             [&] { queue.wait(queue.copy(device.data(), host.data(), bytes)); });
-  harness.report().line("copy_h2d_" + size, summarize(scaled(up, 1e6)), "-us");
+  harness.report().line("copy_h2d_" + size, up, "-us");
 }
 
 void classify_cost(Harness& harness, const std::string& name, const void* address,
                    strake::MemoryKind expected) {
   require(strake::classify(address).kind == expected, "an address was classified wrongly");
   std::vector<double> seconds;
-  for (int i = 0; i < 50; ++i) {
-    seconds.push_back(time_calls(1000, [&] { (void)strake::classify(address); }));
-  }
+  take_samples(
+      {1000, 50}, [&] { (void)strake::classify(address); }, seconds);
   harness.report().line("classify_" + name, summarize(scaled(seconds, 1e9)), "-ns");
 }
 

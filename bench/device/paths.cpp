@@ -40,10 +40,8 @@ void run_rows(Harness& harness, std::int64_t block, std::int64_t payload, Memory
     (void)plan->enqueue(harness.queue(), pack ? dense.data() : strided.data(),
                         pack ? strided.data() : dense.data(), strake::ByteRange::all());
   });
-  std::vector<double> gigabytes;
-  for (const double s : seconds)
-    gigabytes.push_back(static_cast<double>(layout.size_bytes()) / s * 1e-9);
-  harness.report().line(name, summarize(gigabytes), "+GB/s", {{"plan", plan->description()}});
+  const auto rates = gigabytes_per_s(seconds, static_cast<double>(layout.size_bytes()));
+  harness.report().line(name, summarize(rates), "+GB/s", {{"plan", plan->description()}});
 }
 
 void run_copy(Harness& harness, std::int64_t bytes, bool to_host) {
@@ -56,9 +54,8 @@ void run_copy(Harness& harness, std::int64_t bytes, bool to_host) {
     (void)harness.queue().copy(to_host ? host.data() : device.data(),
                                to_host ? device.data() : host.data(), bytes);
   });
-  std::vector<double> gigabytes;
-  for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);
-  harness.report().line(name, summarize(gigabytes), "+GB/s");
+  const auto rates = gigabytes_per_s(seconds, static_cast<double>(bytes));
+  harness.report().line(name, summarize(rates), "+GB/s");
 }
 
 }  // namespace

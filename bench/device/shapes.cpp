@@ -13,11 +13,6 @@ namespace {
 
 using strake::Layout;
 
-std::vector<double> to_us(std::vector<double> seconds) {
-  for (double& s : seconds) s *= 1e6;
-  return seconds;
-}
-
 /// The face of 65,536 blocks of 24 bytes: subarray([262,262,2560], [256,256,24], [3,3,24], byte).
 void run_face(Harness& harness, bool pack) {
   const std::string name = pack ? "face_pack" : "face_unpack";
@@ -63,22 +58,24 @@ void run_face(Harness& harness, bool pack) {
     (void)harness.queue().copy(other.data() + i % kColumns * bytes,
                                dense.data() + i % kColumns * bytes, bytes);
   };
-  const Summary ours_tracked = summarize(to_us(harness.device_seconds(kColumns, samples, tracked)));
+  const Summary ours_tracked =
+      summarize(to_microseconds(harness.device_seconds(kColumns, samples, tracked)));
   const Summary copies_tracked =
-      summarize(to_us(harness.device_seconds(kColumns, samples, tracked_copy)));
-  const Summary ours = summarize(to_us(harness.device_seconds(kColumns, samples, run)));
-  const Summary copies = summarize(to_us(harness.device_seconds(kColumns, samples, copy)));
+      summarize(to_microseconds(harness.device_seconds(kColumns, samples, tracked_copy)));
+  const Summary ours = summarize(to_microseconds(harness.device_seconds(kColumns, samples, run)));
+  const Summary copies =
+      summarize(to_microseconds(harness.device_seconds(kColumns, samples, copy)));
   int next = 0;
   const Summary ours_alone =
-      summarize(to_us(harness.device_seconds(1, samples, [&](int) { run(next++); })));
+      summarize(to_microseconds(harness.device_seconds(1, samples, [&](int) { run(next++); })));
   const Summary copies_alone =
-      summarize(to_us(harness.device_seconds(1, samples, [&](int) { copy(next++); })));
+      summarize(to_microseconds(harness.device_seconds(1, samples, [&](int) { copy(next++); })));
   // One face again and again: the face stays in the L2 cache, as do the bytes of the contiguous
   // copy.
   const Summary ours_warm =
-      summarize(to_us(harness.device_seconds(kColumns, samples, [&](int) { run(0); })));
+      summarize(to_microseconds(harness.device_seconds(kColumns, samples, [&](int) { run(0); })));
   const Summary copies_warm =
-      summarize(to_us(harness.device_seconds(kColumns, samples, [&](int) { copy(0); })));
+      summarize(to_microseconds(harness.device_seconds(kColumns, samples, [&](int) { copy(0); })));
   const double floor_us = static_cast<double>(pack ? pack_bytes(face, harness.granularity())
                                                    : unpack_bytes(face, harness.granularity())) /
                           harness.copy_rate() * 1e6;
@@ -149,9 +146,7 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
     plan->enqueue_untracked(harness.queue(), pack ? run : spread, pack ? spread : run,
                             strake::ByteRange::all());
   });
-  std::vector<double> gigabytes;
-  for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);
-  const Summary summary = summarize(gigabytes);
+  const Summary summary = summarize(gigabytes_per_s(seconds, static_cast<double>(bytes)));
   // The floor of this order of addresses: one byte of each line that a block touches, read or
   // written in the list's order; and the packed bytes at the contiguous rate.
   std::vector<std::int64_t> offsets;

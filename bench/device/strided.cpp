@@ -86,10 +86,8 @@ void run_case(Harness& harness, int block, bool pack) {
     parts_us = (summarize(writes).median + summarize(reads).median) * 1e6;
   }
 
-  std::vector<double> gigabytes;
-  for (const double s : ours)
-    gigabytes.push_back(static_cast<double>(layout.size_bytes()) / s * 1e-9);
-  const Summary summary = summarize(gigabytes);
+  const auto bytes = static_cast<double>(layout.size_bytes());
+  const Summary summary = summarize(gigabytes_per_s(ours, bytes));
   const double bound =
       harness.copy_rate() * 1e-9 * block / bound_bytes(block, pitch, pack, harness.granularity());
   harness.report().line(name, summary, "+GB/s",
@@ -98,7 +96,7 @@ void run_case(Harness& harness, int block, bool pack) {
                          {"hand_written", best},
                          {"hand_written_shape", best_way},
                          {"of_hand_written", summary.median / best},
-                         {"us", static_cast<double>(layout.size_bytes()) / summary.median * 1e-3},
+                         {"us", bytes / summary.median * 1e-3},
                          {"parts_us", parts_us},
                          {"plan", plan->description()}});
 }

@@ -27,10 +27,9 @@ bool measure(const char* name, char* out, char* in, int rank, const Options& opt
   for (int i = 0; i < kBytes; ++i) {
     if (in[i] != 'b' - rank) return false;
   }
-  std::vector<double> samples =
-      to_microseconds(sample_together(options.budget, [&] { round_trip(out, in, rank); }));
-  for (double& s : samples) s /= 2;
-  if (rank == 0) report.line(name, summarize(samples), "-us", {{"device", device_name()}});
+  const auto seconds = sample_together(options.budget, [&] { round_trip(out, in, rank); });
+  const Summary us = summarize(scaled(seconds, 0.5e6));
+  if (rank == 0) report.line(name, us, "-us", {{"device", device_name()}});
   return true;
 }
 

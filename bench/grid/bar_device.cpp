@@ -9,6 +9,7 @@
 #include "grid/bar.hpp"
 #include "grid/device.hpp"
 #include "grid/transfers.hpp"
+#include "mpi/paired_sampling.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 
@@ -71,20 +72,21 @@ class Copy {
   /// Seconds of one of some copies in a row, by the device's clock; the slowest rank's.
   [[nodiscard]] std::vector<double> seconds(int samples) {
     constexpr int kCopies = 10;
-    std::vector<double> all;
-    for (int sample = -1; sample < samples; ++sample) {  // the first one does not count
-      MPI_Barrier(MPI_COMM_WORLD);
-      check(cudaEventRecord(begin_.get(), stream_.native()));
-      for (int i = 0; i < kCopies; ++i) plan_.enqueue(stream_, to_.data(), from_.data());
-      check(cudaEventRecord(end_.get(), stream_.native()));
-      check(cudaStreamSynchronize(stream_.native()));
-      float milliseconds = 0;
-      check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
-      if (sample >= 0) all.push_back(milliseconds * 1e-3 / kCopies);
-    }
-    MPI_Allreduce(MPI_IN_PLACE, all.data(), samples, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    const auto all =
+        sample_by_turns({Plan{kCopies, samples}}, {samples, 1},
+                        [&](std::size_t /*which*/, const Plan& part, std::vector<double>& to) {
+                          MPI_Barrier(MPI_COMM_WORLD);
+                          check(cudaEventRecord(begin_.get(), stream_.native()));
+                          for (int i = 0; i < part.calls; ++i)
+                            plan_.enqueue(stream_, to_.data(), from_.data());
+                          check(cudaEventRecord(end_.get(), stream_.native()));
+                          check(cudaStreamSynchronize(stream_.native()));
+                          float milliseconds = 0;
+                          check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
+                          to.push_back(milliseconds * 1e-3 / part.calls);
+                        });
     require_right();
-    return all;
+    return slowest_rank(all[0]);
   }
   [[nodiscard]] std::string description() const { return plan_.description(); }
 

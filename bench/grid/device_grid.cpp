@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "strake/grid.hpp"
+#include "support/sampling.hpp"
 
 namespace bench {
 namespace {
@@ -85,19 +85,18 @@ class DeviceGridContender final : public Contender {
   }
   void exchange() override {
     if (pace_ == Pace::Wait) return grid_.exchange().wait();
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     if (graph_) {
       graph_->launch(stream_);
     } else {
       enqueue();
     }
-    calls_ += std::chrono::steady_clock::now() - begin;
+    calls_seconds_ += watch.seconds();
     enqueued_ += exchanges();
     check(cudaStreamSynchronize(stream_.native()));
   }
   [[nodiscard]] double host_us() const override {
-    return enqueued_ == 0 ? -1
-                          : std::chrono::duration<double, std::micro>(calls_).count() / enqueued_;
+    return enqueued_ == 0 ? -1 : calls_seconds_ * 1e6 / enqueued_;
   }
   [[nodiscard]] std::string plan() const override { return grid_.plan(); }
   void fill(int epoch) override {
@@ -163,7 +162,7 @@ class DeviceGridContender final : public Contender {
   std::vector<strake::Field<double>> fields_;
   std::optional<NotFused> not_fused_;
   std::optional<Graph> graph_;
-  std::chrono::steady_clock::duration calls_{};
+  double calls_seconds_ = 0;
   int enqueued_ = 0;
 };
 

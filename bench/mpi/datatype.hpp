@@ -31,6 +31,10 @@ class Datatype {
     if (owned_) MPI_Type_free(&type_);
   }
   [[nodiscard]] MPI_Datatype get() const { return type_; }
+  void commit() const {
+    MPI_Datatype handle = type_;  // MPI does not change it
+    MPI_Type_commit(&handle);
+  }
 
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;

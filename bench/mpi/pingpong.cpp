@@ -56,8 +56,7 @@ bool check_message(const Case& c, const Memory& buffer, std::int64_t payload, in
 bool run_case(const CaseSource& source, const Options& options, MemoryOf memory,
               const Report& report, int rank) {
   const Case c = source.make();
-  MPI_Datatype type = c.type.get();
-  MPI_Type_commit(&type);
+  c.type.commit();
   const Traffic traffic = traffic_of(c.blocks, c.buffer_bytes);
   const Memory buffer(c.buffer_bytes, memory);
   if (!check_message(c, buffer, traffic.payload_bytes, rank)) {

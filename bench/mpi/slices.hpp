@@ -29,21 +29,13 @@ inline std::optional<double> parse_settle(const std::vector<std::string>& values
   return std::nullopt;
 }
 
-/// Each sample is the slowest rank's. Ranks that disagree about the number of samples would be a
-/// fault of the program.
-inline std::vector<double> slowest_rank(std::vector<double> samples) {
-  MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE, MPI_MAX,
-                MPI_COMM_WORLD);
-  return samples;
-}
-
 /// Runs exchanges for about so long, so that Strake's trials end before the measurement.
 inline void settle(double seconds, const std::function<void()>& exchange) {
   constexpr int kAtATime = 16;
-  const double begin = MPI_Wtime();
+  const Stopwatch watch;
   for (int more = seconds > 0 ? 1 : 0; more != 0;) {
     for (int i = 0; i < kAtATime; ++i) exchange();
-    more = MPI_Wtime() - begin < seconds ? 1 : 0;
+    more = watch.seconds() < seconds ? 1 : 0;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
 }
@@ -55,17 +47,11 @@ inline std::vector<double> sample_in_slices(const Budget& budget, double settles
   constexpr int kSlices = 5;
   Turns::instance().next();
   settle(settles_in, exchange);
-  const Plan plan = plan_together(budget, exchange);
-  std::vector<double> samples;
-  for (int slice = 0; slice < kSlices; ++slice) {
-    if (slice > 0) Turns::instance().next();
-    const int part = plan.samples * (slice + 1) / kSlices - plan.samples * slice / kSlices;
-    MPI_Barrier(MPI_COMM_WORLD);
-    exchange();  // does not count: another job's data is in the caches
-    const std::vector<double> taken = take_samples({plan.calls, part}, exchange);
-    samples.insert(samples.end(), taken.begin(), taken.end());
-  }
-  return samples;
+  return sample_by_turns({plan_together(budget, exchange)}, {kSlices},
+                         [&](std::size_t /*which*/, const Plan& part, std::vector<double>& to) {
+                           if (!to.empty()) Turns::instance().next();
+                           take_together(part, exchange, to);
+                         })[0];
 }
 
 }  // namespace bench
