@@ -23,42 +23,16 @@ Summary rates(const std::vector<double>& seconds, double bytes) {
 
 }  // namespace
 
-void check(cudaError_t code, std::source_location where) {
-  if (code == cudaSuccess) return;
-  std::fprintf(stderr, "%s:%u: CUDA: %s\n", where.file_name(), where.line(),
-               cudaGetErrorString(code));
-  std::exit(1);
-}
-
 void require(bool condition, const char* what, std::source_location where) {
   if (condition) return;
   std::fprintf(stderr, "%s:%u: %s\n", where.file_name(), where.line(), what);
   std::exit(1);
 }
 
-Memory::Memory(strake::MemoryKind kind, std::int64_t bytes, int device)
-    : kind_(kind), bytes_(bytes), device_(device) {
-  void* memory = nullptr;
-  int before = 0;
-  check(cudaGetDevice(&before));
-  check(cudaSetDevice(device));
-  if (kind == strake::MemoryKind::Device) {
-    check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
-  } else {
-    check(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault));
-  }
-  check(cudaSetDevice(before));
-  data_ = static_cast<std::byte*>(memory);
-}
-
-Memory::~Memory() {
-  check(kind_ == strake::MemoryKind::Device ? cudaFree(data_) : cudaFreeHost(data_));
-}
-
 void Memory::fill(unsigned seed) {
   // One pattern of a prime length, repeated by doubling: no two blocks of the benchmarks agree by
   // chance alone.
-  const std::int64_t chunk = std::min<std::int64_t>(bytes_, 16 * kMiB + 4099);
+  const std::int64_t chunk = std::min<std::int64_t>(size(), 16 * kMiB + 4099);
   std::vector<std::uint64_t> pattern(static_cast<std::size_t>(chunk / 8 + 1));
   std::uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 1;
   for (std::uint64_t& word : pattern) {
@@ -67,16 +41,10 @@ void Memory::fill(unsigned seed) {
     state ^= state << 17;
     word = state;
   }
-  for (std::int64_t at = 0; at < bytes_; at += chunk) {
-    check(cudaMemcpy(data_ + at, pattern.data(),
-                     static_cast<std::size_t>(std::min(chunk, bytes_ - at)), cudaMemcpyDefault));
+  for (std::int64_t at = 0; at < size(); at += chunk) {
+    check(cudaMemcpy(data() + at, pattern.data(),
+                     static_cast<std::size_t>(std::min(chunk, size() - at)), cudaMemcpyDefault));
   }
-}
-
-std::vector<std::byte> Memory::read(std::int64_t offset, std::int64_t bytes) const {
-  std::vector<std::byte> host(static_cast<std::size_t>(bytes));
-  check(cudaMemcpy(host.data(), data_ + offset, host.size(), cudaMemcpyDefault));
-  return host;
 }
 
 Harness::Harness(const Options& options, const Report& report)

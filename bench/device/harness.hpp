@@ -2,8 +2,6 @@
 /// with.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "copy/device_copier.hpp"
+#include "support/device.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
 #include "support/statistics.hpp"
@@ -20,31 +19,23 @@ namespace bench {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-/// Ends the process with a message if a call failed.
-void check(cudaError_t code, std::source_location where = std::source_location::current());
 /// Ends the process with a message if `condition` is false: a wrong answer is never timed.
 void require(bool condition, const char* what,
              std::source_location where = std::source_location::current());
 
-/// Device or pinned memory for as long as it is in scope.
-class Memory {
+/// Device or pinned memory, and what the library knows of it.
+class Memory : public DeviceMemory {
  public:
-  Memory(strake::MemoryKind kind, std::int64_t bytes, int device = 0);
-  ~Memory();
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] std::int64_t size() const { return bytes_; }
-  [[nodiscard]] strake::Place place() const { return {kind_, device_}; }
+  Memory(strake::MemoryKind kind, std::int64_t bytes, int device = 0)
+      : DeviceMemory(kind == strake::MemoryKind::Device ? Where::Device : Where::Pinned, bytes,
+                     device),
+        place_{kind, device} {}
+  [[nodiscard]] strake::Place place() const { return place_; }
   /// Bytes that differ from place to place and from seed to seed.
   void fill(unsigned seed);
-  [[nodiscard]] std::vector<std::byte> read(std::int64_t offset, std::int64_t bytes) const;
 
  private:
-  strake::MemoryKind kind_;
-  std::int64_t bytes_;
-  int device_;
-  std::byte* data_ = nullptr;
+  strake::Place place_;
 };
 
 /// Shared means of the benchmarks: the back end, a queue, the report, and the device's ceilings.

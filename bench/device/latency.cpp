@@ -5,7 +5,7 @@
 #include <string>
 
 #include "device/harness.hpp"
-#include "device/kernels.hpp"
+#include "device_mpi/device.hpp"
 #include "strake/memory.hpp"
 #include "support/sampling.hpp"
 
@@ -24,33 +24,8 @@ Summary each_call(int samples, Body&& body) {
   return summarize(to_microseconds(time_by_turns({samples, kWarmUps}, body)[0]));
 }
 
-/// The least that a kernel call can cost: one thread writes a flag, on which the host spins.
-class EmptyKernel {
- public:
-  EmptyKernel() : memory_(strake::MemoryKind::Pinned, 64) {
-    *flag() = 0;
-    check(cudaStreamCreate(&stream_));
-  }
-  ~EmptyKernel() { check(cudaStreamDestroy(stream_)); }
-  EmptyKernel(const EmptyKernel&) = delete;
-  EmptyKernel& operator=(const EmptyKernel&) = delete;
-  void call() {
-    check(launch_flag(flag(), ++value_, stream_));
-    while (*flag() < value_) {
-    }
-  }
-
- private:
-  [[nodiscard]] volatile std::uint64_t* flag() const {
-    return reinterpret_cast<volatile std::uint64_t*>(memory_.data());
-  }
-  Memory memory_;
-  cudaStream_t stream_{};
-  std::uint64_t value_ = 0;
-};
-
 void small_pack(Harness& harness, const std::string& name, std::int64_t block, std::int64_t count,
-                strake::MemoryKind dense_kind, bool pack, EmptyKernel& empty_kernel) {
+                strake::MemoryKind dense_kind, bool pack, Parts& parts) {
   const strake::Dim dim{count, 2 * block};
   const Layout layout = Layout::box(0, block, {&dim, 1});
   const Layout packed = Layout::dense(layout.size_bytes());
@@ -66,7 +41,7 @@ void small_pack(Harness& harness, const std::string& name, std::int64_t block, s
   const std::byte* const from = pack ? strided.data() : dense.data();
   std::vector<double> enqueue_only;
   const auto seconds = time_by_turns(
-      {samples_of(harness), kWarmUps}, [&] { empty_kernel.call(); },
+      {samples_of(harness), kWarmUps}, [&] { parts.nothing(); },
       [&] {
         const Stopwatch watch;
         const strake::Ticket ticket = plan->enqueue(queue, to, from, strake::ByteRange::all());
@@ -110,16 +85,16 @@ void classify_cost(Harness& harness, const std::string& name, const void* addres
 void run_latency(Harness& harness) {
   if (!harness.options().selects("latency")) return;
   using strake::MemoryKind;
-  EmptyKernel empty;
-  small_pack(harness, "latency_pack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_unpack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, false, empty);
-  small_pack(harness, "latency_pack_1KiB_to_host", 8, 128, MemoryKind::Pinned, true, empty);
-  small_pack(harness, "latency_unpack_1KiB_from_host", 8, 128, MemoryKind::Pinned, false, empty);
-  small_pack(harness, "latency_pack_8B", 8, 1, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_16KiB", 64, 256, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_64KiB", 64, 1024, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_1MiB", 512, 2048, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_1MiB_to_host", 512, 2048, MemoryKind::Pinned, true, empty);
+  Parts parts;
+  small_pack(harness, "latency_pack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_unpack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, false, parts);
+  small_pack(harness, "latency_pack_1KiB_to_host", 8, 128, MemoryKind::Pinned, true, parts);
+  small_pack(harness, "latency_unpack_1KiB_from_host", 8, 128, MemoryKind::Pinned, false, parts);
+  small_pack(harness, "latency_pack_8B", 8, 1, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_16KiB", 64, 256, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_64KiB", 64, 1024, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_1MiB", 512, 2048, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_1MiB_to_host", 512, 2048, MemoryKind::Pinned, true, parts);
   for (const std::int64_t bytes : {1024, 65536, 1048576}) queue_copy(harness, bytes);
 
   const Memory device(MemoryKind::Device, 4096);

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   bench::Environment mpi(&argc, &argv);
   mpi.require_ranks(2);
   bench::use_device(mpi.rank());
-  const bench::DeviceBuffer in_use(bench::Where::Device, 1 << 20);
+  const bench::DeviceMemory in_use(bench::Where::Device, 1 << 20);
   const bench::Report report("device_mpi_latency", mpi.ranks(), mpi.library());
   char stack_out[kBytes] = "";
   char stack_in[kBytes] = "";

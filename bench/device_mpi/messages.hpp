@@ -39,7 +39,7 @@ inline void round_trip(const Message& m, int rank) {
 
 /// Sends once in each direction and compares the received buffer, gaps and all. True on all ranks,
 /// or on none.
-inline bool right(const Case& c, const Message& m, DeviceBuffer& buffer, std::int64_t payload,
+inline bool right(const Case& c, const Message& m, DeviceMemory& buffer, std::int64_t payload,
                   int rank) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(c.buffer_bytes));
   std::vector<std::byte> packed(static_cast<std::size_t>(payload));

@@ -20,8 +20,8 @@ struct Buffers {
       : strided(Where::Device, c.buffer_bytes),
         dense(dense_where, payload),
         payload_bytes(payload) {}
-  DeviceBuffer strided;
-  DeviceBuffer dense;
+  DeviceMemory strided;
+  DeviceMemory dense;
   std::int64_t payload_bytes;
 };
 
@@ -55,8 +55,8 @@ bool right(const Case& c, Buffers& b) {
 
 void measure(const std::string& name, const Case& c, const Buffers& b, Parts& parts, int turns,
              const Report& report) {
-  const DeviceBuffer copied(Where::Device, b.payload_bytes);
-  const DeviceBuffer origin(Where::Device, b.payload_bytes);
+  const DeviceMemory copied(Where::Device, b.payload_bytes);
+  const DeviceMemory origin(Where::Device, b.payload_bytes);
   const Rounds rounds = {turns, kWarmUp};
   const auto nothing = [&] { parts.nothing(); };
   const auto packing = [&] { pack(c, b); };

@@ -24,11 +24,11 @@ enum Part { kPack, kDown, kUp, kUnpack, kWire, kWhole };
 using Samples = std::vector<std::vector<double>>;
 
 // Microseconds of each part, and half those of the round trips. The first four are rank 0's alone.
-Samples measure(const Object2d& object, const Message& typed, const DeviceBuffer& strided,
+Samples measure(const Object2d& object, const Message& typed, const DeviceMemory& strided,
                 Parts& parts, int turns, int rank) {
   const std::int64_t bytes = object.payload_bytes();
-  const DeviceBuffer pinned(Where::Pinned, bytes);
-  const DeviceBuffer dense(Where::Device, bytes);
+  const DeviceMemory pinned(Where::Pinned, bytes);
+  const DeviceMemory dense(Where::Device, bytes);
   const Message wire = {pinned.data(), static_cast<int>(bytes), MPI_BYTE};
   const auto on_first = [rank](const auto& body) {
     return [&body, rank] {
@@ -117,7 +117,7 @@ bool run(const Options& options, const Report& report, int rank, int devices) {
     if (!options.selects(name)) continue;
     const Case c = case_of(object);
     c.type.commit();
-    DeviceBuffer strided(Where::Device, c.buffer_bytes);
+    DeviceMemory strided(Where::Device, c.buffer_bytes);
     const Message typed = {strided.data(), c.count, c.type.get()};
     if (!right(c, typed, strided, object.payload_bytes(), rank)) {
       if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", name.c_str());

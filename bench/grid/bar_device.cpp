@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,47 +27,20 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// The current device, for as long as it is in scope.
-class DeviceScope {
- public:
-  explicit DeviceScope(int device) {
-    check(cudaGetDevice(&before_));
-    check(cudaSetDevice(device));
-  }
-  ~DeviceScope() { (void)cudaSetDevice(before_); }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-/// Bytes that all have one value, on a device: freed from any, since the runtime knows where.
-class Filled {
- public:
-  Filled(int device, std::int64_t bytes, int value) {
-    const DeviceScope scope(device);
-    memory_.emplace(DeviceMemory::Where::Device, bytes);
-    check(cudaMemset(memory_->data(), value, static_cast<std::size_t>(bytes)));
-    check(cudaDeviceSynchronize());
-  }
-  [[nodiscard]] std::byte* data() const { return memory_->data(); }
-
- private:
-  std::optional<DeviceMemory> memory_;
-};
-
 /// A contiguous copy from this rank's device to another one, or the same.
 class Copy {
  public:
   Copy(int from, int to, std::int64_t bytes)
       : bytes_(static_cast<std::size_t>(bytes)),
-        to_(to, bytes, 0),
-        from_(from, bytes, kByte),
+        to_(Where::Device, bytes, to),
+        from_(Where::Device, bytes, from),
         stream_(strake::Stream::make(from)),
         plan_(strake::CopyPlan::compile(
             strake::Layout::dense(bytes), {strake::MemoryKind::Device, to},
-            strake::Layout::dense(bytes), {strake::MemoryKind::Device, from}, from)) {}
+            strake::Layout::dense(bytes), {strake::MemoryKind::Device, from}, from)) {
+    check(cudaMemset(from_.data(), kByte, bytes_));
+    check(cudaDeviceSynchronize());
+  }
   /// Seconds of one of some copies in a row, by the device's clock; the slowest rank's.
   [[nodiscard]] std::vector<double> seconds(int samples) {
     constexpr int kCopies = 10;
@@ -93,15 +65,13 @@ class Copy {
  private:
   static constexpr int kByte = 0x5a;
   void require_right() const {
-    std::vector<std::byte> bytes(bytes_);
-    check(cudaMemcpy(bytes.data(), to_.data(), bytes_, cudaMemcpyDefault));
-    if (!std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{kByte}; }))
+    if (!std::ranges::all_of(to_.read(), [](std::byte byte) { return byte == std::byte{kByte}; }))
       throw strake::Error("a contiguous copy gave wrong bytes");
   }
 
   std::size_t bytes_;
-  Filled to_;
-  Filled from_;
+  DeviceMemory to_;
+  DeviceMemory from_;
   strake::Stream stream_;
   strake::CopyPlan plan_;
   CudaEvent begin_;

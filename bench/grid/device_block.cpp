@@ -17,8 +17,7 @@ DeviceBlock::DeviceBlock(const RankBox& box, const HaloShape& shape)
     : size_(shape.edge + 2 * shape.radius),
       quantities_(shape.quantities),
       cells_(std::int64_t{size_} * size_ * size_),
-      memory_(DeviceMemory::Where::Device,
-              whole_pages(cells_ * quantities_ * std::int64_t{sizeof(double)})) {
+      memory_(Where::Device, whole_pages(cells_ * quantities_ * std::int64_t{sizeof(double)})) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::size_t d = 2 - axis;  // a Triple is z, y, x
     extent_[axis] = std::int64_t{box.dims()[d]} * shape.edge;

@@ -43,12 +43,10 @@ BoxCopies::BoxCopies(const std::vector<BoxCopy>& boxes) : BoxCopies(boxes, tiles
 
 BoxCopies::BoxCopies(const std::vector<BoxCopy>& boxes, const std::vector<Tile>& tiles)
     : tile_count_(static_cast<std::uint32_t>(tiles.size())),
-      boxes_(DeviceMemory::Where::Device, bytes_of(boxes)),
-      tiles_(DeviceMemory::Where::Device, bytes_of(tiles)) {
-  check(cudaMemcpy(boxes_.data(), boxes.data(), static_cast<std::size_t>(bytes_of(boxes)),
-                   cudaMemcpyHostToDevice));
-  check(cudaMemcpy(tiles_.data(), tiles.data(), static_cast<std::size_t>(bytes_of(tiles)),
-                   cudaMemcpyHostToDevice));
+      boxes_(Where::Device, bytes_of(boxes)),
+      tiles_(Where::Device, bytes_of(tiles)) {
+  boxes_.write(boxes.data());
+  tiles_.write(tiles.data());
   check(cudaDeviceSynchronize());
 }
 
@@ -58,8 +56,7 @@ void BoxCopies::enqueue(cudaStream_t stream) const {
                       reinterpret_cast<const Tile*>(tiles_.data()), tile_count_, stream));
 }
 
-PackedContender::PackedContender(const RankBox& box, const HaloShape& shape,
-                                 DeviceMemory::Where buffers)
+PackedContender::PackedContender(const RankBox& box, const HaloShape& shape, Where buffers)
     : BlockContender(box, shape) {
   int self = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &self);

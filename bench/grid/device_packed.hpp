@@ -26,7 +26,7 @@ class BoxCopies {
 
 class PackedContender : public BlockContender {
  public:
-  PackedContender(const RankBox& box, const HaloShape& shape, DeviceMemory::Where buffers);
+  PackedContender(const RankBox& box, const HaloShape& shape, Where buffers);
 
  protected:
   /// A message to a peer and one from there, of as many cells each.
