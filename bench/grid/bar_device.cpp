@@ -7,7 +7,6 @@
 
 #include "grid/bar.hpp"
 #include "grid/device.hpp"
-#include "grid/transfers.hpp"
 #include "mpi/paired_sampling.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"

@@ -2,7 +2,6 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <functional>
@@ -12,7 +11,7 @@
 
 #include "grid/device.hpp"
 #include "grid/not_fused.hpp"
-#include "grid/numbers.hpp"
+#include "mpi/numbers.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "strake/grid.hpp"
@@ -59,15 +58,11 @@ class DeviceGridContender final : public Contender {
       : pace_(pace),
         places_(use_places(shape.gpus)),
         // The blocks of a rank that has several are one above the other, along z.
-        grid_(
-            MPI_COMM_WORLD,
-            std::array<std::int64_t, 3>{
-                box.dims()[2] * std::int64_t{shape.edge}, box.dims()[1] * std::int64_t{shape.edge},
-                std::int64_t{box.dims()[0]} * shape.gpus * std::int64_t{shape.edge}},
-            {.radius = shape.radius,
-             .periodic = {true, true, true},
-             .counts = {box.dims()[2], box.dims()[1], box.dims()[0] * shape.gpus},
-             .places = places_}) {
+        grid_(MPI_COMM_WORLD, along_z(BlockCells(box, shape).extent(), shape.gpus),
+              {.radius = shape.radius,
+               .periodic = {true, true, true},
+               .counts = along_z(box.counts(), shape.gpus),
+               .places = places_}) {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
     if (is_fused(pace)) {
@@ -140,6 +135,11 @@ class DeviceGridContender final : public Contender {
   [[nodiscard]] std::vector<double> numbers(std::size_t quantity, const strake::View<double>& view,
                                             const strake::Box& filled, int epoch) const {
     return grid_numbers(view.stored(), filled, grid_.extent(), quantity, fields_.size(), epoch);
+  }
+  template <typename Counts>
+  static Counts along_z(Counts counts, int times) {
+    counts[2] *= times;
+    return counts;
   }
   static std::vector<strake::Place> use_places(int gpus) {
     const int first = use_device() * gpus % devices();

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "grid/device_block.hpp"
-#include "grid/transfers.hpp"
 
 namespace bench {
 

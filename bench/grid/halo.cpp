@@ -12,7 +12,6 @@
 
 #include "grid/bar.hpp"
 #include "grid/contenders.hpp"
-#include "grid/transfers.hpp"
 #include "mpi/environment.hpp"
 #include "mpi/paired_sampling.hpp"
 #include "strake/error.hpp"

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "strake/box.hpp"
+
 namespace bench {
 
 /// Owns a derived type, or refers to a named one.
@@ -49,6 +51,8 @@ Datatype indexed_block(int blocklength, std::span<const int> places, const Datat
 /// C order: the last dimension is contiguous.
 Datatype subarray(std::span<const int> sizes, std::span<const int> subsizes,
                   std::span<const int> starts, const Datatype& old);
+/// Cells of an array with so many along each axis, x contiguous.
+Datatype subarray(const strake::Box& cells, const strake::Index3& array, const Datatype& old);
 Datatype resized(const Datatype& old, MPI_Aint extent_bytes);
 
 /// A member of a struct type: one element of `type` at `offset`.

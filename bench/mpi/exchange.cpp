@@ -82,7 +82,7 @@ bool measure(const ExchangeCase& one, const RankBox& box, const Budget& budget, 
   }
   if (speaks && wrong == 0) {
     report.line(one.name(), summarize(to_microseconds(samples)), "-us",
-                {{"op", "exchange"}, {"bytes_per_rank", halo.bytes_sent()}});
+                {{"op", "exchange"}, {"bytes_per_rank", halo_bytes(box, one.shape).all()}});
   }
   return wrong == 0;
 }
