@@ -143,25 +143,26 @@ Lines count_lines(const strake::Layout& layout, std::int64_t granularity) {
   return lines;
 }
 
-std::int64_t pack_bytes(const strake::Layout& layout, std::int64_t granularity) {
-  return count_lines(layout, granularity).touched * granularity + layout.size_bytes();
+double crossing_bytes(const strake::Layout& layout, std::int64_t granularity, bool pack) {
+  const Lines lines = count_lines(layout, granularity);
+  const std::int64_t crossing = pack ? lines.touched : 2 * lines.touched - lines.whole;
+  return static_cast<double>(layout.size_bytes() + crossing * granularity);
 }
 
-std::int64_t unpack_bytes(const strake::Layout& layout, std::int64_t granularity) {
-  const Lines lines = count_lines(layout, granularity);
-  return layout.size_bytes() + (2 * lines.touched - lines.whole) * granularity;
+Packing::Packing(Harness& harness, bool pack, const strake::Layout& layout, const Memory& strided,
+                 const Memory& dense, strake::CopyVariant variant)
+    : queue_(harness.queue()), pack_(pack), strided_(strided.data()), dense_(dense.data()) {
+  const strake::Layout packed = strake::Layout::dense(layout.size_bytes());
+  plan_ = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place(), variant)
+               : harness.copier().compile(layout, strided.place(), packed, dense.place(), variant);
 }
 
 void check_answer(Harness& harness, const strake::Layout& layout, const Memory& strided,
                   const Memory& dense, strake::CopyVariant variant) {
-  const strake::Layout packed = strake::Layout::dense(layout.size_bytes());
-  const auto pack =
-      harness.copier().compile(packed, dense.place(), layout, strided.place(), variant);
-  const auto unpack =
-      harness.copier().compile(layout, strided.place(), packed, dense.place(), variant);
+  const Packing pack(harness, true, layout, strided, dense, variant);
   strake::Queue& queue = harness.queue();
   check(cudaMemset(dense.data(), 0xa5, static_cast<std::size_t>(layout.size_bytes())));
-  queue.wait(pack->enqueue(queue, dense.data(), strided.data(), strake::ByteRange::all()));
+  queue.wait(pack.enqueue());
   const auto all = strided.read(0, layout.bounds().end);
   const auto result = dense.read(0, layout.size_bytes());
   std::int64_t p = 0;
@@ -175,7 +176,7 @@ void check_answer(Harness& harness, const strake::Layout& layout, const Memory& 
 
   const Memory copy(strake::MemoryKind::Device, layout.bounds().end);
   check(cudaMemset(copy.data(), 0x5a, static_cast<std::size_t>(copy.size())));
-  queue.wait(unpack->enqueue(queue, copy.data(), dense.data(), strake::ByteRange::all()));
+  queue.wait(Packing(harness, false, layout, copy, dense, variant).enqueue());
   std::vector<std::byte> expected(all.size(), std::byte{0x5a});
   layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
     std::memcpy(expected.data() + offset, all.data() + offset, static_cast<std::size_t>(length));

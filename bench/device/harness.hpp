@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <source_location>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "copy/device_copier.hpp"
@@ -84,13 +86,44 @@ struct Lines {
 };
 Lines count_lines(const strake::Layout& layout, std::int64_t granularity);
 
-/// Bytes that must cross to or from device memory.
-std::int64_t pack_bytes(const strake::Layout& layout, std::int64_t granularity);
-std::int64_t unpack_bytes(const strake::Layout& layout, std::int64_t granularity);
+/// Bytes that must cross to or from device memory in a pack or an unpack.
+double crossing_bytes(const strake::Layout& layout, std::int64_t granularity, bool pack);
 
 /// Checks that packing (then unpacking elsewhere) gives the bytes that the layout's blocks name.
 void check_answer(Harness& harness, const strake::Layout& layout, const Memory& strided,
                   const Memory& dense, strake::CopyVariant variant);
+
+/// A plan that packs a layout of `strided` into `dense`, or unpacks it. The memories must outlive
+/// it.
+class Packing {
+ public:
+  Packing(Harness& harness, bool pack, const strake::Layout& layout, const Memory& strided,
+          const Memory& dense, strake::CopyVariant variant = strake::CopyVariant::Auto);
+  [[nodiscard]] std::string description() const { return plan_->description(); }
+  /// \{ For memory that lies so many bytes behind the begin of either.
+  void enqueue_untracked(std::int64_t strided_at = 0, std::int64_t dense_at = 0) const {
+    const auto [to, from] = ends(strided_at, dense_at);
+    plan_->enqueue_untracked(queue_, to, from, strake::ByteRange::all());
+  }
+  strake::Ticket enqueue(std::int64_t strided_at = 0, std::int64_t dense_at = 0) const {
+    const auto [to, from] = ends(strided_at, dense_at);
+    return plan_->enqueue(queue_, to, from, strake::ByteRange::all());
+  }
+  /// \}
+
+ private:
+  [[nodiscard]] std::pair<std::byte*, std::byte*> ends(std::int64_t strided_at,
+                                                       std::int64_t dense_at) const {
+    std::byte* const a = strided_ + strided_at;
+    std::byte* const b = dense_ + dense_at;
+    return pack_ ? std::pair(b, a) : std::pair(a, b);
+  }
+  strake::Queue& queue_;
+  bool pack_;
+  std::byte* strided_;
+  std::byte* dense_;
+  std::unique_ptr<strake::DevicePlan> plan_;
+};
 
 /// The benchmarks.
 void run_strided(Harness& harness);

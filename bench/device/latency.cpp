@@ -28,25 +28,20 @@ void small_pack(Harness& harness, const std::string& name, std::int64_t block, s
                 strake::MemoryKind dense_kind, bool pack, Parts& parts) {
   const strake::Dim dim{count, 2 * block};
   const Layout layout = Layout::box(0, block, {&dim, 1});
-  const Layout packed = Layout::dense(layout.size_bytes());
   Memory strided(strake::MemoryKind::Device, count * 2 * block);
   Memory dense(dense_kind, layout.size_bytes());
   strided.fill(1);
   dense.fill(2);
   check_answer(harness, layout, strided, dense, strake::CopyVariant::Auto);
-  const auto plan = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place())
-                         : harness.copier().compile(layout, strided.place(), packed, dense.place());
-  strake::Queue& queue = harness.queue();
-  std::byte* const to = pack ? dense.data() : strided.data();
-  const std::byte* const from = pack ? strided.data() : dense.data();
+  const Packing packing(harness, pack, layout, strided, dense);
   std::vector<double> enqueue_only;
   const auto seconds = time_by_turns(
       {samples_of(harness), kWarmUps}, [&] { parts.nothing(); },
       [&] {
         const Stopwatch watch;
-        const strake::Ticket ticket = plan->enqueue(queue, to, from, strake::ByteRange::all());
+        const strake::Ticket ticket = packing.enqueue();
         enqueue_only.push_back(watch.seconds());
-        queue.wait(ticket);
+        harness.queue().wait(ticket);
       });
   enqueue_only.erase(enqueue_only.begin(), enqueue_only.begin() + kWarmUps);
   const Summary summary = summarize(to_microseconds(seconds[1]));
@@ -55,7 +50,7 @@ void small_pack(Harness& harness, const std::string& name, std::int64_t block, s
                         {{"empty_kernel_us", empty_us},
                          {"of_empty_kernel", summary.median / empty_us},
                          {"enqueue_us", summarize(enqueue_only).median * 1e6},
-                         {"plan", plan->description()}});
+                         {"plan", packing.description()}});
 }
 
 void queue_copy(Harness& harness, std::int64_t bytes) {

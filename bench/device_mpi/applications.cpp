@@ -22,7 +22,7 @@ bool run_case(const CaseSource& source, const Options& options, const Report& re
   const Traffic traffic = traffic_of(c.blocks, c.buffer_bytes);
   DeviceMemory buffer(Where::Device, c.buffer_bytes);
   const Message message = {buffer.data(), c.count, c.type.get()};
-  if (!right(c, message, buffer, traffic.payload_bytes, rank)) {
+  if (!right(c, message, buffer, rank)) {
     if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", source.name.c_str());
     return false;
   }

@@ -119,7 +119,7 @@ bool run(const Options& options, const Report& report, int rank, int devices) {
     c.type.commit();
     DeviceMemory strided(Where::Device, c.buffer_bytes);
     const Message typed = {strided.data(), c.count, c.type.get()};
-    if (!right(c, typed, strided, object.payload_bytes(), rank)) {
+    if (!right(c, typed, strided, rank)) {
       if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", name.c_str());
       all_right = false;
       continue;

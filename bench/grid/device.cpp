@@ -23,10 +23,4 @@ int use_device() {
   return device;
 }
 
-bool all_ranks(bool yes) {
-  int all = yes ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
-}
-
 }  // namespace bench

@@ -1,6 +1,7 @@
 /// \file  The device of a rank.
 #pragma once
 
+#include "mpi/environment.hpp"
 #include "support/device.hpp"
 
 namespace bench {
@@ -11,8 +12,5 @@ namespace bench {
 [[nodiscard]] int device_of(int rank);
 /// Makes this rank's device the current one, and returns it.
 int use_device();
-
-/// Whether all ranks say yes. Collective.
-[[nodiscard]] bool all_ranks(bool yes);
 
 }  // namespace bench

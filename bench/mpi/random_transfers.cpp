@@ -5,6 +5,7 @@
 #include <random>
 
 #include "mpi/datatype.hpp"
+#include "mpi/environment.hpp"
 
 namespace bench {
 namespace {
@@ -66,7 +67,7 @@ bool check_transfer(const RandomTransfer& transfer, const End& end, const Transf
     }
     memory.put(end.memory, host.data(), extent);
   };
-  int right = 1;
+  bool right = true;
   for (const int sender : {0, 1}) {
     fill();
     if (rank == sender) {
@@ -81,9 +82,7 @@ bool check_transfer(const RandomTransfer& transfer, const End& end, const Transf
     memory.get(found.data(), end.memory, extent);
     right = found == host;
   }
-  int all = 0;
-  MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
+  return all_ranks(right);
 }
 
 }  // namespace
