@@ -78,10 +78,10 @@ void run_halo(OneDevice& bench, const std::string& name, const BatchCase& halo,
                    number(median(empty.alone) * 1e6, 1)});
 }
 
-void run_grid(OneDevice& bench, const Grid& grid, const std::vector<Regions>& parts,
+void run_grid(OneDevice& bench, const BlockShape& grid, const std::vector<Regions>& parts,
               const Effort& effort) {
   const std::string prefix =
-      "batch_" + std::to_string(grid.cells) + "r" + std::to_string(grid.radius) + "_";
+      "batch_" + std::to_string(grid.edge) + "r" + std::to_string(grid.radius) + "_";
   const std::int64_t dense_bytes = halo_bytes(grid, Regions::All);
   const Checker checker(std::max(grid.bytes(), dense_bytes));
   const GridMemory a = make_memory(grid, 0);

@@ -24,9 +24,9 @@ struct TwoDevices {
   TextTable blocks;
 };
 
-void run_halo(TwoDevices& bench, const Grid& grid, Regions regions, const GridMemory& a,
+void run_halo(TwoDevices& bench, const BlockShape& grid, Regions regions, const GridMemory& a,
               const GridMemory& b, const Checker& checker) {
-  const std::string name = "batch_peer_" + std::to_string(grid.cells) + "r" +
+  const std::string name = "batch_peer_" + std::to_string(grid.edge) + "r" +
                            std::to_string(grid.radius) + "_" + name_of(regions) + "_to_halo";
   if (!bench.harness.options().selects(name)) return;
   const BatchCase halo = halo_to_halo(grid, regions, a, b);
@@ -142,7 +142,7 @@ std::vector<TextTable> run_batch_peer(Harness& harness) {
                     {"block", "b>d pull", "b>d push", "d>b pull", "d>b push", "b>b pull",
                      "b>b push", "d>d pull", "d>d push", "memcpy pull", "memcpy push"}}};
   {
-    const Grid grid{harness.options().quick ? 64 : 256, 3, 8};
+    const BlockShape grid{harness.options().quick ? 64 : 256, 3, 8};
     const Checker checker(grid.bytes());
     const GridMemory a = make_memory(grid, kSource);
     const GridMemory b = make_memory(grid, kTarget);

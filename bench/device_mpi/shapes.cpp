@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "support/block_shape.hpp"
+
 namespace bench {
 namespace {
 
@@ -10,20 +12,17 @@ Case face() { return box_case({{24, 3, 3}, {48, 259, 259}}, {2560, 262, 262}, MP
 
 /// The six outermost layers of 62 x 62 cells inside a 64^3 array of doubles with ghosts: 184 KB.
 Case six_faces() {
-  constexpr std::int64_t kSide = 64;
-  constexpr strake::Box kInner{{1, 1, 1}, {kSide - 1, kSide - 1, kSide - 1}};
+  constexpr BlockShape kGrid{62, 1};
   constexpr strake::Direction kFaces[] = {{0, 0, -1}, {0, 0, 1},  {0, -1, 0},
                                           {0, 1, 0},  {-1, 0, 0}, {1, 0, 0}};
-  const strake::Index3 array{kSide, kSide, kSide};
   Case c;
-  c.buffer_bytes = kSide * kSide * kSide * 8;
+  c.buffer_bytes = kGrid.bytes();
   std::vector<Datatype> faces;
   std::vector<Member> members;
   for (const strake::Direction d : kFaces) {
-    const strake::Box cells = strake::border(kInner, d, 1);
-    faces.push_back(subarray(cells, array, MPI_DOUBLE));
+    faces.push_back(subarray(kGrid.sent(d), kGrid.sizes(), MPI_DOUBLE));
     members.push_back({0, faces.back().get()});
-    add_rows(c, cells, array, 8);
+    add_rows(c, kGrid.sent(d), kGrid.sizes(), sizeof(double));
   }
   c.type = structure(members);
   return c;

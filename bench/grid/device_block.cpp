@@ -12,21 +12,19 @@ std::int64_t whole_pages(std::int64_t bytes) { return (bytes + kPage - 1) / kPag
 }  // namespace
 
 DeviceBlock::DeviceBlock(const RankBox& box, const HaloShape& shape)
-    : size_(shape.size()),
-      quantities_(shape.quantities),
-      cells_(std::int64_t{size_} * size_ * size_),
+    : shape_(shape),
       places_(box, shape),
-      memory_(Where::Device, whole_pages(cells_ * quantities_ * std::int64_t{sizeof(double)})) {}
+      memory_(Where::Device, whole_pages(shape.bytes() * shape.quantities)) {}
 
 BoxEnd DeviceBlock::end_at(double* base, int quantity, const strake::Box& part) const {
-  const std::int64_t row = size_;
-  const std::int64_t plane = row * size_;
+  const std::int64_t row = shape_.size();
+  const std::int64_t plane = row * shape_.size();
   const strake::Index3& at = part.lower;
-  return {base + quantity * cells_ + at[2] * plane + at[1] * row + at[0], row, plane};
+  return {base + quantity * shape_.cells() + at[2] * plane + at[1] * row + at[0], row, plane};
 }
 
 void DeviceBlock::fill(int epoch) {
-  for (int q = 0; q < quantities_; ++q) {
+  for (int q = 0; q < quantities(); ++q) {
     const std::vector<double> values = places_.filled(q, epoch);
     check(cudaMemcpy(array(q), values.data(), values.size() * sizeof(double),
                      cudaMemcpyHostToDevice));
@@ -35,9 +33,9 @@ void DeviceBlock::fill(int epoch) {
 }
 
 std::int64_t DeviceBlock::wrong_cells(int epoch) const {
-  std::vector<double> values(static_cast<std::size_t>(cells_));
+  std::vector<double> values(static_cast<std::size_t>(shape_.cells()));
   std::int64_t wrong = 0;
-  for (int q = 0; q < quantities_; ++q) {
+  for (int q = 0; q < quantities(); ++q) {
     check(cudaMemcpy(values.data(), array(q), values.size() * sizeof(double),
                      cudaMemcpyDeviceToHost));
     wrong += places_.wrong(values, q, epoch);

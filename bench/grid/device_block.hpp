@@ -20,7 +20,7 @@ class DeviceBlock {
   /// In the memory of the current device.
   DeviceBlock(const RankBox& box, const HaloShape& shape);
 
-  [[nodiscard]] int quantities() const { return quantities_; }
+  [[nodiscard]] int quantities() const { return shape_.quantities; }
   /// The allocation: the first cell of the first array.
   [[nodiscard]] double* data() const { return memory_.doubles(); }
   /// Where a part of an array begins, of a block that is at `base`: this one, or another rank's.
@@ -31,11 +31,9 @@ class DeviceBlock {
   [[nodiscard]] std::int64_t wrong_cells(int epoch) const;
 
  private:
-  [[nodiscard]] double* array(int quantity) const { return data() + quantity * cells_; }
+  [[nodiscard]] double* array(int quantity) const { return data() + quantity * shape_.cells(); }
 
-  int size_;
-  int quantities_;
-  std::int64_t cells_;  // of an array
+  BlockShape shape_;
   BlockCells places_;
   DeviceMemory memory_;
 };

@@ -1,16 +1,13 @@
 // Faces, edges and a corner of a cubic grid of doubles with ghost cells on every side.
 #include "mpi/case.hpp"
+#include "support/block_shape.hpp"
 
 namespace bench {
 namespace {
 
-// The part of the grid that the neighbour in a direction needs: `radius` deep where the direction
-// is 1, all interior points where it is 0.
-Case halo(int interior, int radius, strake::Direction direction) {
-  const std::int64_t size = interior + 2 * radius;
-  const std::int64_t end = radius + interior;
-  const strake::Box points{{radius, radius, radius}, {end, end, end}};
-  return box_case(strake::border(points, direction, radius), {size, size, size}, MPI_DOUBLE, 8);
+// The part of the grid that the neighbour in a direction needs.
+Case halo(const BlockShape& grid, strake::Direction direction) {
+  return box_case(grid.sent(direction), grid.sizes(), MPI_DOUBLE, 8);
 }
 
 }  // namespace
@@ -29,7 +26,9 @@ void add_grid_cases(CaseList& list, bool quick) {
       const strake::Direction direction = part.direction;
       list.push_back(
           {"grid" + std::to_string(interior) + "/" + part.name + "_r" + std::to_string(radius),
-           [=] { return halo(interior, radius, direction); }});
+           [=] {
+             return halo({interior, radius}, direction);
+           }});
     }
   }
 }

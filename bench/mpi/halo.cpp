@@ -24,14 +24,10 @@ int RankBox::neighbour(strake::Direction direction) const {
 }
 
 std::vector<Transfer> transfers_of(const RankBox& box, const HaloShape& shape) {
-  const std::int64_t first = shape.radius;
-  const std::int64_t end = first + shape.edge;
-  const strake::Box interior{{first, first, first}, {end, end, end}};
   std::vector<Transfer> all;
   for (const strake::Direction d : strake::kDirections) {
-    all.push_back({d.number(), box.neighbour(d), box.neighbour(-d),
-                   strake::border(interior, d, shape.radius),
-                   strake::ghosts(interior, -d, shape.radius)});
+    all.push_back(
+        {d.number(), box.neighbour(d), box.neighbour(-d), shape.sent(d), shape.ghosts(-d)});
   }
   return all;
 }
@@ -67,11 +63,9 @@ std::int64_t BlockCells::wrong(const std::vector<double>& values, int quantity, 
 }
 
 Halo::Halo(const RankBox& box, const HaloShape& shape) : shape_(shape), cells_(box, shape) {
-  const std::int64_t size = shape.size();
-  for (int q = 0; q < shape.quantities; ++q)
-    arrays_.emplace_back(std::int64_t{8} * size * size * size, shape_.memory);
-  const auto type_of = [size](const strake::Box& cells) {
-    Datatype type = subarray(cells, {size, size, size}, MPI_DOUBLE);
+  for (int q = 0; q < shape.quantities; ++q) arrays_.emplace_back(shape.bytes(), shape.memory);
+  const auto type_of = [&](const strake::Box& cells) {
+    Datatype type = subarray(cells, shape.sizes(), MPI_DOUBLE);
     type.commit();
     return type;
   };
@@ -84,10 +78,9 @@ void Halo::fill(int epoch) {
 }
 
 std::int64_t Halo::wrong_cells(int epoch) const {
-  const std::int64_t size = shape_.size();
   std::int64_t wrong = 0;
   for (int q = 0; q < shape_.quantities; ++q)
-    wrong += cells_.wrong({array(q), array(q) + size * size * size}, q, epoch);
+    wrong += cells_.wrong({array(q), array(q) + shape_.cells()}, q, epoch);
   return wrong;
 }
 

@@ -10,6 +10,7 @@
 #include "mpi/datatype.hpp"
 #include "mpi/memory.hpp"
 #include "strake/box.hpp"
+#include "support/block_shape.hpp"
 
 namespace bench {
 
@@ -28,18 +29,14 @@ class RankBox {
   strake::Index3 at_{};
 };
 
-struct HaloShape {
-  int edge = 32;       ///< interior cells of a block in each dimension
-  int radius = 1;      ///< ghost cells on each side; at most `edge`
-  int quantities = 1;  ///< fields; each travels in messages of its own
-  int gpus = 1;        ///< of a rank, each with such a block (bench/grid)
+/// A rank's block. Each field travels in messages of its own.
+struct HaloShape : BlockShape {
+  int gpus = 1;  ///< of a rank, each with such a block (bench/grid)
   MemoryOf memory = MemoryOf::Heap;
-  /// Cells of an array along each axis, with ghosts.
-  [[nodiscard]] int size() const { return edge + 2 * radius; }
 };
 
 /// A message that all ranks send in one direction. A rank receives it from the neighbour on the
-/// other side. Cells are counted from an array's first ghost cell.
+/// other side.
 struct Transfer {
   int code;  ///< of the direction: 0 to 26 but 13
   int to;
