@@ -3,7 +3,6 @@
 // strided side plus the bytes of the dense side). The answer is checked before a number is printed.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,31 +16,17 @@
 #include "shapes.hpp"
 #include "support/sampling.hpp"
 #include "support/statistics.hpp"
+#include "support/traffic.hpp"
 
 namespace bench {
 namespace {
 
 using strake::Layout;
 
-constexpr std::int64_t kLine = 64;
-
-/// Distinct lines that a layout touches, for a base at the start of a line.
-std::int64_t lines_touched(const Layout& layout) {
-  std::vector<std::int64_t> lines;
-  layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
-    const std::int64_t last = (offset + bytes - 1) / kLine;
-    for (std::int64_t line = offset / kLine; line <= last; ++line) {
-      if (lines.empty() || lines.back() != line) lines.push_back(line);
-    }
-  });
-  std::sort(lines.begin(), lines.end());
-  return std::unique(lines.begin(), lines.end()) - lines.begin();
-}
-
 std::byte* lines_of(std::int64_t bytes) {
-  const std::int64_t rounded = (bytes + kLine - 1) / kLine * kLine;
+  const std::int64_t rounded = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   auto* const memory = static_cast<std::byte*>(
-      std::aligned_alloc(static_cast<std::size_t>(kLine), static_cast<std::size_t>(rounded)));
+      std::aligned_alloc(static_cast<std::size_t>(kLineBytes), static_cast<std::size_t>(rounded)));
   for (std::int64_t i = 0; i < rounded; ++i) memory[i] = static_cast<std::byte>(i * 31 + i / 509);
   return memory;
 }
@@ -83,7 +68,7 @@ bool run_shape(const Shape& shape, bool quick) {
   const Layout& layout = shape.layout;
   const Layout dense = Layout::dense(layout.size_bytes());
   const std::int64_t size = layout.size_bytes();
-  const std::int64_t moved = (lines_touched(layout) * kLine + size) / 2;
+  const std::int64_t moved = traffic_of_layout(layout).footprint_bytes() / 2;
   std::byte* const grid = lines_of(layout.bounds().end);
   std::byte* const packed = lines_of(size);
   std::byte* const expected = lines_of(size);

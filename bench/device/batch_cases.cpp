@@ -48,7 +48,7 @@ std::vector<Layout> all_regions(const BlockShape& grid, Regions regions, Cells c
 /// Bytes of whole lines that regions of all fields touch.
 std::int64_t line_bytes(const BlockShape& grid, Regions regions, Cells cells, std::int64_t line) {
   const Layout together = Layout::sequence(all_regions(grid, regions, cells));
-  return grid.quantities * count_lines(together, line).touched * line;
+  return grid.quantities * traffic_of_layout(together, line).lines * line;
 }
 
 void add_slot(BatchCase& batch, const Memory& memory, const Memory& other, std::int64_t bytes) {

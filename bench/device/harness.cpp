@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <unordered_map>
 
 #include "device/kernels.hpp"
 #include "support/sampling.hpp"
@@ -123,30 +122,6 @@ void Harness::measure_ceilings() {
                  {{"bytes_per_touch", bytes}});
   }
   report_.line("fetch_granularity", summarize({static_cast<double>(granularity_)}), "bytes");
-}
-
-Lines count_lines(const strake::Layout& layout, std::int64_t granularity) {
-  std::unordered_map<std::int64_t, std::int64_t> bytes_of;
-  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
-    for (std::int64_t at = offset; at < offset + length;) {
-      const std::int64_t line = at / granularity;
-      const std::int64_t next = std::min(offset + length, (line + 1) * granularity);
-      bytes_of[line] += next - at;
-      at = next;
-    }
-  });
-  Lines lines;
-  for (const auto& [line, bytes] : bytes_of) {
-    ++lines.touched;
-    lines.whole += bytes == granularity ? 1 : 0;
-  }
-  return lines;
-}
-
-double crossing_bytes(const strake::Layout& layout, std::int64_t granularity, bool pack) {
-  const Lines lines = count_lines(layout, granularity);
-  const std::int64_t crossing = pack ? lines.touched : 2 * lines.touched - lines.whole;
-  return static_cast<double>(layout.size_bytes() + crossing * granularity);
 }
 
 Packing::Packing(Harness& harness, bool pack, const strake::Layout& layout, const Memory& strided,

@@ -16,6 +16,7 @@
 #include "support/options.hpp"
 #include "support/report.hpp"
 #include "support/statistics.hpp"
+#include "support/traffic.hpp"
 
 namespace bench {
 
@@ -79,15 +80,12 @@ class Harness {
   std::int64_t granularity_ = 0;
 };
 
-/// Lines touched by blocks, and how many of them whole. [lines of the harness's granularity]
-struct Lines {
-  std::int64_t touched = 0;
-  std::int64_t whole = 0;
-};
-Lines count_lines(const strake::Layout& layout, std::int64_t granularity);
-
-/// Bytes that must cross to or from device memory in a pack or an unpack.
-double crossing_bytes(const strake::Layout& layout, std::int64_t granularity, bool pack);
+/// Bytes that must cross to or from device memory, whose lines are `granularity` long, in a pack or
+/// an unpack.
+inline double crossing_bytes(const strake::Layout& layout, std::int64_t granularity, bool pack) {
+  const Traffic traffic = traffic_of_layout(layout, granularity);
+  return static_cast<double>(pack ? traffic.pack_bytes() : traffic.unpack_bytes());
+}
 
 /// Checks that packing (then unpacking elsewhere) gives the bytes that the layout's blocks name.
 void check_answer(Harness& harness, const strake::Layout& layout, const Memory& strided,
