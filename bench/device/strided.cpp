@@ -22,9 +22,6 @@ std::string case_name(const char* what, int block) {
   return std::string("strided_") + what + "_" + std::to_string(block) + "B";
 }
 
-// A sample's calls in a row.
-constexpr int kCalls = 4;
-
 /// Memory of a case, and how it is measured.
 struct Blocks {
   Harness& harness;
@@ -38,7 +35,8 @@ struct Blocks {
     return Layout::box(0, block, {&dim, 1});
   }
   [[nodiscard]] std::vector<double> seconds(const std::function<void(int)>& enqueue) const {
-    return harness.device_seconds(kCalls, harness.options().quick ? 3 : 11, enqueue);
+    constexpr int kInARow = 4;
+    return harness.device_seconds(kInARow, harness.options().quick ? 3 : 11, enqueue);
   }
 };
 
