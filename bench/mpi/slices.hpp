@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -52,6 +53,37 @@ inline std::vector<double> sample_in_slices(const Budget& budget, double settles
                            if (!to.empty()) Turns::instance().next();
                            take_together(part, exchange, to);
                          })[0];
+}
+
+/// An exchange of all ranks that fills its memory anew for each check.
+struct CheckedExchange {
+  std::string name;
+  const char* op;
+  std::int64_t bytes_per_rank;
+  std::function<void()> run;
+  /// Fills with the data of an epoch, runs once, and counts this rank's wrong elements. Epochs
+  /// differ, so that data of an earlier exchange is found.
+  std::function<std::int64_t(int epoch)> wrong;
+};
+
+/// Whether all elements were right, before and after the timing; rank 0 reports if so.
+inline bool measure_checked(const CheckedExchange& exchange, const Budget& budget,
+                            double settles_in, int rank, const Report& report) {
+  const auto wrong = [&](int epoch) {
+    std::int64_t all = exchange.wrong(epoch);
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0 && all != 0)
+      std::fprintf(stderr, "%s: %lld are wrong\n", exchange.name.c_str(),
+                   static_cast<long long>(all));
+    return all != 0;
+  };
+  if (wrong(0)) return false;
+  const auto seconds = slowest_rank(sample_in_slices(budget, settles_in, exchange.run));
+  if (wrong(1)) return false;
+  if (rank == 0)
+    report.line(exchange.name, summarize(to_microseconds(seconds)), "-us",
+                {{"op", exchange.op}, {"bytes_per_rank", exchange.bytes_per_rank}});
+  return true;
 }
 
 }  // namespace bench
