@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mpi/paired_sampling.hpp"
@@ -48,9 +49,10 @@ inline std::vector<double> sample_in_slices(const Budget& budget, double settles
   constexpr int kSlices = 5;
   Turns::instance().next();
   settle(settles_in, exchange);
+  bool first = true;  // all jobs take as many turns, though a slice may have no samples
   return sample_by_turns({plan_together(budget, exchange)}, {kSlices},
                          [&](std::size_t /*which*/, const Plan& part, std::vector<double>& to) {
-                           if (!to.empty()) Turns::instance().next();
+                           if (!std::exchange(first, false)) Turns::instance().next();
                            take_together(part, exchange, to);
                          })[0];
 }
