@@ -75,7 +75,7 @@ inline bool measure_checked(const CheckedExchange& exchange, const Budget& budge
     std::int64_t all = exchange.wrong(epoch);
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 && all != 0)
-      std::fprintf(stderr, "%s: %lld are wrong\n", exchange.name.c_str(),
+      std::fprintf(stderr, "%s: %lld wrong elements\n", exchange.name.c_str(),
                    static_cast<long long>(all));
     return all != 0;
   };
