@@ -139,8 +139,7 @@ Boxes::Boxes(int edge)
     const std::array<int, 3> starts{1 + kPitch * (i / 9), 1 + kPitch * (i / 3 % 3),
                                     1 + kPitch * (i % 3)};
     types_.push_back(subarray(sizes, subsizes, starts, MPI_DOUBLE));
-    MPI_Datatype handle = types_.back().get();
-    MPI_Type_commit(&handle);
+    types_.back().commit();
   }
   fill();
 }

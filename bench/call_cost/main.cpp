@@ -75,21 +75,20 @@ Seen see(StubControl& control, const Boxes* boxes, const Body& body) {
 struct Part {
   const char* name;
   Body body;
-  Plan plan;
   std::vector<double> ns;
   std::optional<double> instructions;
 };
 
 std::vector<Part> parts_of(const CallCase& one, const Program& program, bool packed) {
   std::vector<Part> parts;
-  parts.push_back({"through", one.prepare(program.outermost), {}, {}, {}});
-  parts.push_back({"stub", one.prepare(program.stub.functions), {}, {}, {}});
+  parts.push_back({"through", one.prepare(program.outermost), {}, {}});
+  parts.push_back({"stub", one.prepare(program.stub.functions), {}, {}});
   if (packed) {
     const auto copy = [&one] {
       one.boxes->pack(one.boxes_used);
       if (one.receives) one.boxes->unpack(one.boxes_used);
     };
-    parts.push_back({"copy", copy, {}, {}, {}});
+    parts.push_back({"copy", copy, {}, {}});
   }
   for (Part& part : parts) {
     for (int i = 0; i < kWarmUp; ++i) part.body();
@@ -100,19 +99,21 @@ std::vector<Part> parts_of(const CallCase& one, const Program& program, bool pac
 // Nanoseconds of each operation beyond the stub's and the copy's, a value for each turn.
 std::vector<double> measure(std::vector<Part>& parts, const Budget& budget, int operations) {
   int turns = budget.max_samples;
+  std::vector<Plan> plans;
   for (Part& part : parts) {
-    const int trial = plan_for(time_calls(3, part.body), budget).calls;
-    part.plan = plan_for(time_calls(trial, part.body), budget);
-    turns = std::min(turns, part.plan.samples);
+    plans.push_back(plan_of(budget, part.body));
+    turns = std::min(turns, plans.back().samples);
   }
-  std::vector<double> beyond;
-  for (int turn = 0; turn < turns; ++turn) {
-    double rest = 0;
-    for (Part& part : parts) {
-      part.ns.push_back(time_calls(part.plan.calls, part.body) * 1e9 / operations);
-      rest += &part == parts.data() ? part.ns.back() : -part.ns.back();
-    }
-    beyond.push_back(rest);
+  for (Plan& plan : plans) plan.samples = turns;
+  const auto seconds = sample_by_turns(
+      plans, {turns}, [&](std::size_t which, const Plan& part, std::vector<double>& to) {
+        take_samples(part, parts[which].body, to);
+      });
+  std::vector<double> beyond(static_cast<std::size_t>(turns));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].ns = scaled(seconds[i], 1e9 / operations);
+    for (std::size_t turn = 0; turn < beyond.size(); ++turn)
+      beyond[turn] += i == 0 ? parts[i].ns[turn] : -parts[i].ns[turn];
   }
   return beyond;
 }

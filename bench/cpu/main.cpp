@@ -3,47 +3,30 @@
 // strided side plus the bytes of the dense side). The answer is checked before a number is printed.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "copy/cpu/compile.hpp"
 #include "shapes.hpp"
+#include "support/sampling.hpp"
+#include "support/statistics.hpp"
+#include "support/traffic.hpp"
 
-namespace strake::bench {
+namespace bench {
 namespace {
 
-constexpr std::int64_t kLine = 64;
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// Distinct lines that a layout touches, for a base at the start of a line.
-std::int64_t lines_touched(const Layout& layout) {
-  std::vector<std::int64_t> lines;
-  layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
-    const std::int64_t last = (offset + bytes - 1) / kLine;
-    for (std::int64_t line = offset / kLine; line <= last; ++line) {
-      if (lines.empty() || lines.back() != line) lines.push_back(line);
-    }
-  });
-  std::sort(lines.begin(), lines.end());
-  return std::unique(lines.begin(), lines.end()) - lines.begin();
-}
+using strake::Layout;
 
 std::byte* lines_of(std::int64_t bytes) {
-  const std::int64_t rounded = (bytes + kLine - 1) / kLine * kLine;
+  const std::int64_t rounded = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   auto* const memory = static_cast<std::byte*>(
-      std::aligned_alloc(static_cast<std::size_t>(kLine), static_cast<std::size_t>(rounded)));
+      std::aligned_alloc(static_cast<std::size_t>(kLineBytes), static_cast<std::size_t>(rounded)));
   for (std::int64_t i = 0; i < rounded; ++i) memory[i] = static_cast<std::byte>(i * 31 + i / 509);
   return memory;
 }
@@ -51,49 +34,32 @@ std::byte* lines_of(std::int64_t bytes) {
 struct Contender {
   const char* name;
   std::function<void()> run;
-  std::vector<double> samples_ns;
 };
 
-double quantile(std::vector<double> samples, double q) {
-  std::sort(samples.begin(), samples.end());
-  return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))];
+/// Nanoseconds of all contenders, sampled by turns.
+std::vector<std::vector<double>> measure(const std::vector<Contender>& contenders, bool quick) {
+  const int samples = quick ? 3 : 25;
+  const Budget budget{
+      .sample_seconds = quick ? 20e-6 : 400e-6, .min_samples = samples, .max_samples = samples};
+  std::vector<Plan> plans;
+  for (const Contender& contender : contenders) plans.push_back(plan_of(budget, contender.run));
+  auto all = sample_by_turns(plans, {samples},
+                             [&](std::size_t which, const Plan& part, std::vector<double>& to) {
+                               take_samples(part, contenders[which].run, to);
+                             });
+  for (std::vector<double>& seconds : all) seconds = scaled(std::move(seconds), 1e9);
+  return all;
 }
 
-/// Samples of all contenders in turns, so that a slow spell of the machine meets all alike.
-void measure(std::vector<Contender>& contenders, bool quick) {
-  const double sample_ns = quick ? 2e4 : 4e5;
-  const int rounds = quick ? 3 : 25;
-  std::vector<int> calls;
-  for (Contender& contender : contenders) {
-    contender.run();
-    const double begin = now_ns();
-    int count = 0;
-    while (now_ns() - begin < sample_ns) {
-      contender.run();
-      ++count;
-    }
-    calls.push_back(std::max(count, 1));
-  }
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t c = 0; c < contenders.size(); ++c) {
-      const double begin = now_ns();
-      for (int i = 0; i < calls[c]; ++i) contenders[c].run();
-      contenders[c].samples_ns.push_back((now_ns() - begin) / calls[c]);
-    }
-  }
-}
-
-void print(const std::string& shape, const Contender& contender, std::int64_t bytes,
+void print(const std::string& shape, const char* contender, const Summary& ns, std::int64_t bytes,
            double bound_ns) {
-  const double median = quantile(contender.samples_ns, 0.5);
   fmt::print(
       "{{\"bench\": \"cpu\", \"shape\": \"{}\", \"what\": \"{}\", \"simd\": \"{}\", \"bytes\": {}, "
       "\"median_ns\": {:.1f}, "
       "\"p10_ns\": {:.1f}, \"p90_ns\": {:.1f}, \"samples\": {}, \"+GB/s\": {:.2f}, \"+of_bound\": "
       "{:.3f}}}\n",
-      shape, contender.name, cpu::default_kernels().nest->name, bytes, median,
-      quantile(contender.samples_ns, 0.1), quantile(contender.samples_ns, 0.9),
-      contender.samples_ns.size(), static_cast<double>(bytes) / median, bound_ns / median);
+      shape, contender, strake::cpu::default_kernels().nest->name, bytes, ns.median, ns.p10, ns.p90,
+      ns.count, static_cast<double>(bytes) / ns.median, bound_ns / ns.median);
   std::fflush(stdout);
 }
 
@@ -102,14 +68,14 @@ bool run_shape(const Shape& shape, bool quick) {
   const Layout& layout = shape.layout;
   const Layout dense = Layout::dense(layout.size_bytes());
   const std::int64_t size = layout.size_bytes();
-  const std::int64_t moved = (lines_touched(layout) * kLine + size) / 2;
+  const std::int64_t moved = traffic_of_layout(layout).footprint_bytes() / 2;
   std::byte* const grid = lines_of(layout.bounds().end);
   std::byte* const packed = lines_of(size);
   std::byte* const expected = lines_of(size);
   std::byte* const copy_from = lines_of(moved);
   std::byte* const copy_to = lines_of(moved);
-  const cpu::OpPtr pack = cpu::compile(dense, layout, {});
-  const cpu::OpPtr unpack = cpu::compile(layout, dense, {});
+  const strake::cpu::OpPtr pack = strake::cpu::compile(dense, layout, {});
+  const strake::cpu::OpPtr unpack = strake::cpu::compile(layout, dense, {});
   const auto naive_pack = [&] {
     std::byte* to = expected;
     layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
@@ -120,15 +86,16 @@ bool run_shape(const Shape& shape, bool quick) {
   naive_pack();
   std::vector<Contender> contenders;
   contenders.push_back(
-      {"memcpy", [&] { std::memcpy(copy_to, copy_from, static_cast<std::size_t>(moved)); }, {}});
-  contenders.push_back({"loop", naive_pack, {}});
-  contenders.push_back({"pack", [&] { pack->run(packed, grid); }, {}});
-  contenders.push_back({"unpack", [&] { unpack->run(grid, packed); }, {}});
-  measure(contenders, quick);
+      {"memcpy", [&] { std::memcpy(copy_to, copy_from, static_cast<std::size_t>(moved)); }});
+  contenders.push_back({"loop", naive_pack});
+  contenders.push_back({"pack", [&] { pack->run(packed, grid); }});
+  contenders.push_back({"unpack", [&] { unpack->run(grid, packed); }});
+  const std::vector<std::vector<double>> ns = measure(contenders, quick);
   const bool right = std::memcmp(packed, expected, static_cast<std::size_t>(size)) == 0;
   if (right) {
-    const double bound = quantile(contenders[0].samples_ns, 0.5);
-    for (const Contender& contender : contenders) print(shape.name, contender, size, bound);
+    const double bound = summarize(ns[0]).median;
+    for (std::size_t i = 0; i < ns.size(); ++i)
+      print(shape.name, contenders[i].name, summarize(ns[i]), size, bound);
   } else {
     fmt::print(stderr, "{}: packed bytes differ from the plain loop's\n", shape.name);
   }
@@ -137,7 +104,7 @@ bool run_shape(const Shape& shape, bool quick) {
 }
 
 }  // namespace
-}  // namespace strake::bench
+}  // namespace bench
 
 int main(int argc, char** argv) {
   bool quick = false;
@@ -154,9 +121,9 @@ int main(int argc, char** argv) {
     }
   }
   bool right = true;
-  for (const strake::bench::Shape& shape : strake::bench::shapes()) {
+  for (const bench::Shape& shape : bench::shapes()) {
     if (shape.name.find(filter) != std::string::npos)
-      right = strake::bench::run_shape(shape, quick) && right;
+      right = bench::run_shape(shape, quick) && right;
   }
   return right ? 0 : 1;
 }

@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <random>
 
-namespace strake::bench {
+namespace bench {
 namespace {
+
+using strake::Dim;
+using strake::Layout;
 
 Layout box(std::int64_t block, std::vector<Dim> dims) { return Layout::box(0, block, dims); }
 
@@ -114,4 +117,4 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-}  // namespace strake::bench
+}  // namespace bench

@@ -6,14 +6,14 @@
 
 #include "strake/layout.hpp"
 
-namespace strake::bench {
+namespace bench {
 
 struct Shape {
   std::string name;
-  Layout layout;
+  strake::Layout layout;
 };
 
 /// Halos of a grid, small elements at small strides, transpositions, records and lists.
 std::vector<Shape> shapes();
 
-}  // namespace strake::bench
+}  // namespace bench

@@ -78,10 +78,10 @@ void run_halo(OneDevice& bench, const std::string& name, const BatchCase& halo,
                    number(median(empty.alone) * 1e6, 1)});
 }
 
-void run_grid(OneDevice& bench, const Grid& grid, const std::vector<Regions>& parts,
+void run_grid(OneDevice& bench, const BlockShape& grid, const std::vector<Regions>& parts,
               const Effort& effort) {
   const std::string prefix =
-      "batch_" + std::to_string(grid.cells) + "r" + std::to_string(grid.radius) + "_";
+      "batch_" + std::to_string(grid.edge) + "r" + std::to_string(grid.radius) + "_";
   const std::int64_t dense_bytes = halo_bytes(grid, Regions::All);
   const Checker checker(std::max(grid.bytes(), dense_bytes));
   const GridMemory a = make_memory(grid, 0);
@@ -133,24 +133,18 @@ void run_host_time(OneDevice& bench, int count, int slots) {
 
   // Few enough for the queue of a stream: the host never waits for the device within them.
   constexpr int kBurst = 64;
-  const auto burst = [](const Way& way, std::vector<double>& seconds) {
-    seconds.push_back(time_calls(kBurst, [&] { way.enqueue(0); }));
-    check(cudaStreamSynchronize(way.stream));
-  };
-  std::vector<double> ours_seconds;
-  std::vector<double> empty_seconds;
   const int rounds = bench.harness.options().quick ? 5 : 201;
-  for (int round = -1; round < rounds; ++round) {
-    if (round == 0) {  // the one before warmed up
-      ours_seconds.clear();
-      empty_seconds.clear();
-    }
-    burst(ours, ours_seconds);
-    burst(empty, empty_seconds);
-  }
-  const double ours_us = median(ours_seconds) * 1e6;
-  const double empty_us = median(empty_seconds) * 1e6;
-  bench.harness.report().line(name, summarize(to_microseconds(ours_seconds)), "-us",
+  const auto seconds =
+      sample_by_turns(std::vector<Plan>(2, Plan{kBurst, rounds}), {rounds, 1},
+                      [&](std::size_t which, const Plan& part, std::vector<double>& found) {
+                        const Way& way = which == 0 ? ours : empty;
+                        take_samples(
+                            part, [&] { way.enqueue(0); }, found);
+                        check(cudaStreamSynchronize(way.stream));
+                      });
+  const double ours_us = median(seconds[0]) * 1e6;
+  const double empty_us = median(seconds[1]) * 1e6;
+  bench.harness.report().line(name, summarize(to_microseconds(seconds[0])), "-us",
                               {{"empty_kernel_us", empty_us},
                                {"of_empty_kernel", ours_us / empty_us},
                                {"plan", ours.plan}});

@@ -33,16 +33,12 @@ std::vector<Direction> directions(Regions regions) {
 enum class Cells { Interior, Ghost };
 
 /// The cells next to the neighbour: the grid's own, or those that it keeps of the neighbour's.
-Layout region(const Grid& grid, Direction direction, Cells cells) {
-  const std::int64_t end = grid.radius + grid.cells;
-  const strake::Box interior{{grid.radius, grid.radius, grid.radius}, {end, end, end}};
-  const strake::Box all = strake::grown(interior, grid.radius);
-  return strake::layout_of(cells == Cells::Ghost ? strake::ghosts(interior, direction, grid.radius)
-                                                 : strake::border(interior, direction, grid.radius),
-                           strake::CellArray::of(all, sizeof(double)));
+Layout region(const BlockShape& grid, Direction direction, Cells cells) {
+  return strake::layout_of(cells == Cells::Ghost ? grid.ghosts(direction) : grid.sent(direction),
+                           strake::CellArray::of({{}, grid.sizes()}, sizeof(double)));
 }
 
-std::vector<Layout> all_regions(const Grid& grid, Regions regions, Cells cells) {
+std::vector<Layout> all_regions(const BlockShape& grid, Regions regions, Cells cells) {
   std::vector<Layout> layouts;
   for (const Direction direction : directions(regions))
     layouts.push_back(region(grid, direction, cells));
@@ -50,9 +46,9 @@ std::vector<Layout> all_regions(const Grid& grid, Regions regions, Cells cells) 
 }
 
 /// Bytes of whole lines that regions of all fields touch.
-std::int64_t line_bytes(const Grid& grid, Regions regions, Cells cells, std::int64_t line) {
+std::int64_t line_bytes(const BlockShape& grid, Regions regions, Cells cells, std::int64_t line) {
   const Layout together = Layout::sequence(all_regions(grid, regions, cells));
-  return grid.quantities * count_lines(together, line).touched * line;
+  return grid.quantities * traffic_of_layout(together, line).lines * line;
 }
 
 void add_slot(BatchCase& batch, const Memory& memory, const Memory& other, std::int64_t bytes) {
@@ -88,7 +84,7 @@ const char* name_of(Regions regions) {
   return regions == Regions::All ? "all" : regions == Regions::XFaces ? "x_faces" : "yz_faces";
 }
 
-GridMemory make_memory(const Grid& grid, int device) {
+GridMemory make_memory(const BlockShape& grid, int device) {
   GridMemory memory;
   for (int quantity = 0; quantity < grid.quantities; ++quantity) {
     memory.push_back(std::make_unique<Memory>(strake::MemoryKind::Device, grid.bytes(), device));
@@ -103,15 +99,15 @@ std::int64_t BatchCase::payload_bytes() const {
   return bytes;
 }
 
-std::int64_t halo_bytes(const Grid& grid, Regions regions) {
+std::int64_t halo_bytes(const BlockShape& grid, Regions regions) {
   std::int64_t bytes = 0;
   for (const Layout& layout : all_regions(grid, regions, Cells::Interior))
     bytes += layout.size_bytes();
   return grid.quantities * bytes;
 }
 
-BatchCase halo_to_dense(const Grid& grid, Regions regions, const GridMemory& a, const GridMemory& b,
-                        const Memory& dense_a, const Memory& dense_b) {
+BatchCase halo_to_dense(const BlockShape& grid, Regions regions, const GridMemory& a,
+                        const GridMemory& b, const Memory& dense_a, const Memory& dense_b) {
   BatchCase batch;
   for (std::size_t i = 0; i < a.size(); ++i) add_slot(batch, *a[i], *b[i], grid.bytes());
   const std::int64_t bytes = halo_bytes(grid, regions);
@@ -128,7 +124,7 @@ BatchCase halo_to_dense(const Grid& grid, Regions regions, const GridMemory& a, 
   return batch;
 }
 
-BatchCase halo_to_halo(const Grid& grid, Regions regions, const GridMemory& a,
+BatchCase halo_to_halo(const BlockShape& grid, Regions regions, const GridMemory& a,
                        const GridMemory& b) {
   BatchCase batch;
   const bool one_device = a[0]->place() == b[0]->place();

@@ -13,20 +13,9 @@
 #include "device/ways.hpp"
 #include "strake/copy.hpp"
 #include "strake/stream.hpp"
+#include "support/block_shape.hpp"
 
 namespace bench {
-
-/// Cubes of doubles with `radius` ghost cells on every side, one cube for each field.
-struct Grid {
-  std::int64_t cells;
-  std::int64_t radius;
-  int quantities;
-  [[nodiscard]] std::int64_t side() const { return cells + 2 * radius; }
-  /// Bytes of one field.
-  [[nodiscard]] std::int64_t bytes() const {
-    return side() * side() * side() * static_cast<std::int64_t>(sizeof(double));
-  }
-};
 
 /// Which of the 26 regions.
 enum class Regions { All, XFaces, YzFaces };
@@ -34,7 +23,7 @@ enum class Regions { All, XFaces, YzFaces };
 
 /// One allocation for each field.
 using GridMemory = std::vector<std::unique_ptr<Memory>>;
-[[nodiscard]] GridMemory make_memory(const Grid& grid, int device);
+[[nodiscard]] GridMemory make_memory(const BlockShape& grid, int device);
 
 /// Copies between slots, and two sets of addresses. Calls use them by turns: so little is still in
 /// the cache from the call before.
@@ -48,14 +37,14 @@ struct BatchCase {
 };
 
 /// Bytes of the regions at the border of the interior, of all fields.
-[[nodiscard]] std::int64_t halo_bytes(const Grid& grid, Regions regions);
+[[nodiscard]] std::int64_t halo_bytes(const BlockShape& grid, Regions regions);
 /// Copies of these regions of grid `a` (or `b`) to a dense run in `dense_a` (or `dense_b`).
-[[nodiscard]] BatchCase halo_to_dense(const Grid& grid, Regions regions, const GridMemory& a,
+[[nodiscard]] BatchCase halo_to_dense(const BlockShape& grid, Regions regions, const GridMemory& a,
                                       const GridMemory& b, const Memory& dense_a,
                                       const Memory& dense_b);
 /// Copies of these regions of grid `a` to the opposite ghost regions of grid `b`; the second set of
 /// addresses swaps the grids if both are on one device.
-[[nodiscard]] BatchCase halo_to_halo(const Grid& grid, Regions regions, const GridMemory& a,
+[[nodiscard]] BatchCase halo_to_halo(const BlockShape& grid, Regions regions, const GridMemory& a,
                                      const GridMemory& b);
 
 /// The copies as one batch of the stream's device. The stream must outlive it.

@@ -24,15 +24,9 @@ struct TwoDevices {
   TextTable blocks;
 };
 
-std::vector<double> gigabytes(const std::vector<double>& seconds, std::int64_t bytes) {
-  std::vector<double> rates;
-  for (const double s : seconds) rates.push_back(static_cast<double>(bytes) / s * 1e-9);
-  return rates;
-}
-
-void run_halo(TwoDevices& bench, const Grid& grid, Regions regions, const GridMemory& a,
+void run_halo(TwoDevices& bench, const BlockShape& grid, Regions regions, const GridMemory& a,
               const GridMemory& b, const Checker& checker) {
-  const std::string name = "batch_peer_" + std::to_string(grid.cells) + "r" +
+  const std::string name = "batch_peer_" + std::to_string(grid.edge) + "r" +
                            std::to_string(grid.radius) + "_" + name_of(regions) + "_to_halo";
   if (!bench.harness.options().selects(name)) return;
   const BatchCase halo = halo_to_halo(grid, regions, a, b);
@@ -109,7 +103,7 @@ void run_blocks(TwoDevices& bench, std::int64_t block, const Memory& source, con
   const auto times = measure_in_turns(bench.harness, ways, bench.harness.options().quick ? 2 : 15);
   std::vector<std::string> cells = {std::to_string(block)};
   for (std::size_t i = 0; i < ways.size(); ++i) {
-    const Summary rate = summarize(gigabytes(times[i].in_a_row, kPutPayload));
+    const Summary rate = summarize(gigabytes_per_s(times[i].in_a_row, kPutPayload));
     bench.harness.report().line(
         name + "_" + ways[i].name, rate, "+GB/s",
         {{"alone_us", summarize(times[i].alone).median * 1e6}, {"plan", ways[i].plan}});
@@ -148,7 +142,7 @@ std::vector<TextTable> run_batch_peer(Harness& harness) {
                     {"block", "b>d pull", "b>d push", "d>b pull", "d>b push", "b>b pull",
                      "b>b push", "d>d pull", "d>d push", "memcpy pull", "memcpy push"}}};
   {
-    const Grid grid{harness.options().quick ? 64 : 256, 3, 8};
+    const BlockShape grid{harness.options().quick ? 64 : 256, 3, 8};
     const Checker checker(grid.bytes());
     const GridMemory a = make_memory(grid, kSource);
     const GridMemory b = make_memory(grid, kTarget);

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <unordered_map>
 
 #include "device/kernels.hpp"
+#include "support/sampling.hpp"
 
 namespace bench {
 namespace {
@@ -17,19 +17,10 @@ namespace {
 constexpr std::int64_t kCeilingBytes = 1024 * kMiB;
 
 Summary rates(const std::vector<double>& seconds, double bytes) {
-  std::vector<double> gigabytes;
-  for (const double s : seconds) gigabytes.push_back(bytes / s * 1e-9);
-  return summarize(gigabytes);
+  return summarize(gigabytes_per_s(seconds, bytes));
 }
 
 }  // namespace
-
-void check(cudaError_t code, std::source_location where) {
-  if (code == cudaSuccess) return;
-  std::fprintf(stderr, "%s:%u: CUDA: %s\n", where.file_name(), where.line(),
-               cudaGetErrorString(code));
-  std::exit(1);
-}
 
 void require(bool condition, const char* what, std::source_location where) {
   if (condition) return;
@@ -37,29 +28,10 @@ void require(bool condition, const char* what, std::source_location where) {
   std::exit(1);
 }
 
-Memory::Memory(strake::MemoryKind kind, std::int64_t bytes, int device)
-    : kind_(kind), bytes_(bytes), device_(device) {
-  void* memory = nullptr;
-  int before = 0;
-  check(cudaGetDevice(&before));
-  check(cudaSetDevice(device));
-  if (kind == strake::MemoryKind::Device) {
-    check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
-  } else {
-    check(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault));
-  }
-  check(cudaSetDevice(before));
-  data_ = static_cast<std::byte*>(memory);
-}
-
-Memory::~Memory() {
-  check(kind_ == strake::MemoryKind::Device ? cudaFree(data_) : cudaFreeHost(data_));
-}
-
 void Memory::fill(unsigned seed) {
   // One pattern of a prime length, repeated by doubling: no two blocks of the benchmarks agree by
   // chance alone.
-  const std::int64_t chunk = std::min<std::int64_t>(bytes_, 16 * kMiB + 4099);
+  const std::int64_t chunk = std::min<std::int64_t>(size(), 16 * kMiB + 4099);
   std::vector<std::uint64_t> pattern(static_cast<std::size_t>(chunk / 8 + 1));
   std::uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 1;
   for (std::uint64_t& word : pattern) {
@@ -68,16 +40,10 @@ void Memory::fill(unsigned seed) {
     state ^= state << 17;
     word = state;
   }
-  for (std::int64_t at = 0; at < bytes_; at += chunk) {
-    check(cudaMemcpy(data_ + at, pattern.data(),
-                     static_cast<std::size_t>(std::min(chunk, bytes_ - at)), cudaMemcpyDefault));
+  for (std::int64_t at = 0; at < size(); at += chunk) {
+    check(cudaMemcpy(data() + at, pattern.data(),
+                     static_cast<std::size_t>(std::min(chunk, size() - at)), cudaMemcpyDefault));
   }
-}
-
-std::vector<std::byte> Memory::read(std::int64_t offset, std::int64_t bytes) const {
-  std::vector<std::byte> host(static_cast<std::size_t>(bytes));
-  check(cudaMemcpy(host.data(), data_ + offset, host.size(), cudaMemcpyDefault));
-  return host;
 }
 
 Harness::Harness(const Options& options, const Report& report)
@@ -117,11 +83,10 @@ double Harness::device_sample(int calls, cudaStream_t stream, bool held,
 
 std::vector<double> Harness::device_seconds(int calls, int samples,
                                             const std::function<void(int)>& enqueue) const {
-  (void)device_sample(calls, cudaStreamLegacy, true, enqueue);  // warms up
-  std::vector<double> seconds;
-  for (int sample = 0; sample < samples; ++sample)
-    seconds.push_back(device_sample(calls, cudaStreamLegacy, true, enqueue));
-  return seconds;
+  return sample_by_turns({Plan{calls, samples}}, {samples, 1},
+                         [&](std::size_t /*which*/, const Plan& part, std::vector<double>& to) {
+                           to.push_back(device_sample(part.calls, cudaStreamLegacy, true, enqueue));
+                         })[0];
 }
 
 void Harness::measure_ceilings() {
@@ -159,43 +124,20 @@ void Harness::measure_ceilings() {
   report_.line("fetch_granularity", summarize({static_cast<double>(granularity_)}), "bytes");
 }
 
-Lines count_lines(const strake::Layout& layout, std::int64_t granularity) {
-  std::unordered_map<std::int64_t, std::int64_t> bytes_of;
-  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
-    for (std::int64_t at = offset; at < offset + length;) {
-      const std::int64_t line = at / granularity;
-      const std::int64_t next = std::min(offset + length, (line + 1) * granularity);
-      bytes_of[line] += next - at;
-      at = next;
-    }
-  });
-  Lines lines;
-  for (const auto& [line, bytes] : bytes_of) {
-    ++lines.touched;
-    lines.whole += bytes == granularity ? 1 : 0;
-  }
-  return lines;
-}
-
-std::int64_t pack_bytes(const strake::Layout& layout, std::int64_t granularity) {
-  return count_lines(layout, granularity).touched * granularity + layout.size_bytes();
-}
-
-std::int64_t unpack_bytes(const strake::Layout& layout, std::int64_t granularity) {
-  const Lines lines = count_lines(layout, granularity);
-  return layout.size_bytes() + (2 * lines.touched - lines.whole) * granularity;
+Packing::Packing(Harness& harness, bool pack, const strake::Layout& layout, const Memory& strided,
+                 const Memory& dense, strake::CopyVariant variant)
+    : queue_(harness.queue()), pack_(pack), strided_(strided.data()), dense_(dense.data()) {
+  const strake::Layout packed = strake::Layout::dense(layout.size_bytes());
+  plan_ = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place(), variant)
+               : harness.copier().compile(layout, strided.place(), packed, dense.place(), variant);
 }
 
 void check_answer(Harness& harness, const strake::Layout& layout, const Memory& strided,
                   const Memory& dense, strake::CopyVariant variant) {
-  const strake::Layout packed = strake::Layout::dense(layout.size_bytes());
-  const auto pack =
-      harness.copier().compile(packed, dense.place(), layout, strided.place(), variant);
-  const auto unpack =
-      harness.copier().compile(layout, strided.place(), packed, dense.place(), variant);
+  const Packing pack(harness, true, layout, strided, dense, variant);
   strake::Queue& queue = harness.queue();
   check(cudaMemset(dense.data(), 0xa5, static_cast<std::size_t>(layout.size_bytes())));
-  queue.wait(pack->enqueue(queue, dense.data(), strided.data(), strake::ByteRange::all()));
+  queue.wait(pack.enqueue());
   const auto all = strided.read(0, layout.bounds().end);
   const auto result = dense.read(0, layout.size_bytes());
   std::int64_t p = 0;
@@ -209,7 +151,7 @@ void check_answer(Harness& harness, const strake::Layout& layout, const Memory& 
 
   const Memory copy(strake::MemoryKind::Device, layout.bounds().end);
   check(cudaMemset(copy.data(), 0x5a, static_cast<std::size_t>(copy.size())));
-  queue.wait(unpack->enqueue(queue, copy.data(), dense.data(), strake::ByteRange::all()));
+  queue.wait(Packing(harness, false, layout, copy, dense, variant).enqueue());
   std::vector<std::byte> expected(all.size(), std::byte{0x5a});
   layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
     std::memcpy(expected.data() + offset, all.data() + offset, static_cast<std::size_t>(length));

@@ -2,49 +2,43 @@
 /// with.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <source_location>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "copy/device_copier.hpp"
+#include "support/device.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
 #include "support/statistics.hpp"
+#include "support/traffic.hpp"
 
 namespace bench {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-/// Ends the process with a message if a call failed.
-void check(cudaError_t code, std::source_location where = std::source_location::current());
 /// Ends the process with a message if `condition` is false: a wrong answer is never timed.
 void require(bool condition, const char* what,
              std::source_location where = std::source_location::current());
 
-/// Device or pinned memory for as long as it is in scope.
-class Memory {
+/// Device or pinned memory, and what the library knows of it.
+class Memory : public DeviceMemory {
  public:
-  Memory(strake::MemoryKind kind, std::int64_t bytes, int device = 0);
-  ~Memory();
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] std::int64_t size() const { return bytes_; }
-  [[nodiscard]] strake::Place place() const { return {kind_, device_}; }
+  Memory(strake::MemoryKind kind, std::int64_t bytes, int device = 0)
+      : DeviceMemory(kind == strake::MemoryKind::Device ? Where::Device : Where::Pinned, bytes,
+                     device),
+        place_{kind, device} {}
+  [[nodiscard]] strake::Place place() const { return place_; }
   /// Bytes that differ from place to place and from seed to seed.
   void fill(unsigned seed);
-  [[nodiscard]] std::vector<std::byte> read(std::int64_t offset, std::int64_t bytes) const;
 
  private:
-  strake::MemoryKind kind_;
-  std::int64_t bytes_;
-  int device_;
-  std::byte* data_ = nullptr;
+  strake::Place place_;
 };
 
 /// Shared means of the benchmarks: the back end, a queue, the report, and the device's ceilings.
@@ -86,20 +80,48 @@ class Harness {
   std::int64_t granularity_ = 0;
 };
 
-/// Lines touched by blocks, and how many of them whole. [lines of the harness's granularity]
-struct Lines {
-  std::int64_t touched = 0;
-  std::int64_t whole = 0;
-};
-Lines count_lines(const strake::Layout& layout, std::int64_t granularity);
-
-/// Bytes that must cross to or from device memory.
-std::int64_t pack_bytes(const strake::Layout& layout, std::int64_t granularity);
-std::int64_t unpack_bytes(const strake::Layout& layout, std::int64_t granularity);
+/// Bytes that must cross to or from device memory, whose lines are `granularity` long, in a pack or
+/// an unpack.
+inline double crossing_bytes(const strake::Layout& layout, std::int64_t granularity, bool pack) {
+  const Traffic traffic = traffic_of_layout(layout, granularity);
+  return static_cast<double>(pack ? traffic.pack_bytes() : traffic.unpack_bytes());
+}
 
 /// Checks that packing (then unpacking elsewhere) gives the bytes that the layout's blocks name.
 void check_answer(Harness& harness, const strake::Layout& layout, const Memory& strided,
                   const Memory& dense, strake::CopyVariant variant);
+
+/// A plan that packs a layout of `strided` into `dense`, or unpacks it. The memories must outlive
+/// it.
+class Packing {
+ public:
+  Packing(Harness& harness, bool pack, const strake::Layout& layout, const Memory& strided,
+          const Memory& dense, strake::CopyVariant variant = strake::CopyVariant::Auto);
+  [[nodiscard]] std::string description() const { return plan_->description(); }
+  /// \{ For memory that lies so many bytes behind the begin of either.
+  void enqueue_untracked(std::int64_t strided_at = 0, std::int64_t dense_at = 0) const {
+    const auto [to, from] = ends(strided_at, dense_at);
+    plan_->enqueue_untracked(queue_, to, from, strake::ByteRange::all());
+  }
+  strake::Ticket enqueue(std::int64_t strided_at = 0, std::int64_t dense_at = 0) const {
+    const auto [to, from] = ends(strided_at, dense_at);
+    return plan_->enqueue(queue_, to, from, strake::ByteRange::all());
+  }
+  /// \}
+
+ private:
+  [[nodiscard]] std::pair<std::byte*, std::byte*> ends(std::int64_t strided_at,
+                                                       std::int64_t dense_at) const {
+    std::byte* const a = strided_ + strided_at;
+    std::byte* const b = dense_ + dense_at;
+    return pack_ ? std::pair(b, a) : std::pair(a, b);
+  }
+  strake::Queue& queue_;
+  bool pack_;
+  std::byte* strided_;
+  std::byte* dense_;
+  std::unique_ptr<strake::DevicePlan> plan_;
+};
 
 /// The benchmarks.
 void run_strided(Harness& harness);

@@ -87,8 +87,6 @@ __global__ void hold_kernel(const volatile int* release) {
 
 __global__ void empty_kernel() {}
 
-__global__ void flag_kernel(volatile std::uint64_t* flag, std::uint64_t value) { *flag = value; }
-
 __global__ void touch_kernel(const std::byte* data, std::int64_t pitch, std::int64_t touches,
                              unsigned* sink) {
   constexpr int kPerThread = 4;
@@ -196,11 +194,6 @@ cudaError_t launch_hold(const volatile int* release, cudaStream_t stream) {
 
 cudaError_t launch_empty(cudaStream_t stream) {
   return cudaLaunchKernel(empty_kernel, dim3(1), dim3(1), nullptr, 0, stream);
-}
-
-cudaError_t launch_flag(volatile std::uint64_t* flag, std::uint64_t value, cudaStream_t stream) {
-  flag_kernel<<<1, 1, 0, stream>>>(flag, value);
-  return cudaGetLastError();
 }
 
 cudaError_t launch_touch(const std::byte* data, std::int64_t pitch, std::int64_t touches,

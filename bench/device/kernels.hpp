@@ -25,8 +25,6 @@ std::vector<HandWritten> hand_written(int block_bytes, bool pack);
 cudaError_t launch_hold(const volatile int* release, cudaStream_t stream);
 /// A kernel that does nothing.
 cudaError_t launch_empty(cudaStream_t stream);
-/// One thread writes `value` to `flag` (mapped host memory), and that is all.
-cudaError_t launch_flag(volatile std::uint64_t* flag, std::uint64_t value, cudaStream_t stream);
 /// Reads one 4-byte word in every `pitch` bytes.
 cudaError_t launch_touch(const std::byte* data, std::int64_t pitch, std::int64_t touches,
                          unsigned* sink, cudaStream_t stream);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "device/harness.hpp"
-#include "device/kernels.hpp"
+#include "device_mpi/device.hpp"
 #include "strake/memory.hpp"
 #include "support/sampling.hpp"
 
@@ -14,86 +14,43 @@ namespace {
 
 using strake::Layout;
 
-std::vector<double> scaled(std::vector<double> seconds, double factor) {
-  for (double& s : seconds) s *= factor;
-  return seconds;
-}
-
 int samples_of(const Harness& harness) { return harness.options().quick ? 20 : 3000; }
 
-/// Seconds of each call on its own.
+constexpr int kWarmUps = 20;
+
+/// Microseconds of each call on its own.
 template <typename Body>
-std::vector<double> each_call(int samples, Body&& body) {
-  for (int i = 0; i < 20; ++i) body();
-  std::vector<double> seconds;
-  for (int i = 0; i < samples; ++i) seconds.push_back(time_calls(1, body));
-  return seconds;
+Summary each_call(int samples, Body&& body) {
+  return summarize(to_microseconds(time_by_turns({samples, kWarmUps}, body)[0]));
 }
 
-/// The least that a kernel call can cost: one thread writes a flag, on which the host spins.
-class EmptyKernel {
- public:
-  EmptyKernel() : memory_(strake::MemoryKind::Pinned, 64) {
-    *flag() = 0;
-    check(cudaStreamCreate(&stream_));
-  }
-  ~EmptyKernel() { check(cudaStreamDestroy(stream_)); }
-  EmptyKernel(const EmptyKernel&) = delete;
-  EmptyKernel& operator=(const EmptyKernel&) = delete;
-  void call() {
-    check(launch_flag(flag(), ++value_, stream_));
-    while (*flag() < value_) {
-    }
-  }
-
- private:
-  [[nodiscard]] volatile std::uint64_t* flag() const {
-    return reinterpret_cast<volatile std::uint64_t*>(memory_.data());
-  }
-  Memory memory_;
-  cudaStream_t stream_{};
-  std::uint64_t value_ = 0;
-};
-
 void small_pack(Harness& harness, const std::string& name, std::int64_t block, std::int64_t count,
-                strake::MemoryKind dense_kind, bool pack, EmptyKernel& empty_kernel) {
+                strake::MemoryKind dense_kind, bool pack, Parts& parts) {
   const strake::Dim dim{count, 2 * block};
   const Layout layout = Layout::box(0, block, {&dim, 1});
-  const Layout packed = Layout::dense(layout.size_bytes());
   Memory strided(strake::MemoryKind::Device, count * 2 * block);
   Memory dense(dense_kind, layout.size_bytes());
   strided.fill(1);
   dense.fill(2);
   check_answer(harness, layout, strided, dense, strake::CopyVariant::Auto);
-  const auto plan = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place())
-                         : harness.copier().compile(layout, strided.place(), packed, dense.place());
-  strake::Queue& queue = harness.queue();
-  std::byte* const to = pack ? dense.data() : strided.data();
-  const std::byte* const from = pack ? strided.data() : dense.data();
-  // Turn by turn, so that clocks and other changes of the machine meet both alike.
-  std::vector<double> ours;
-  std::vector<double> empty;
+  const Packing packing(harness, pack, layout, strided, dense);
   std::vector<double> enqueue_only;
-  for (int i = -20; i < samples_of(harness); ++i) {
-    const double begin = now();
-    empty_kernel.call();
-    const double middle = now();
-    const strake::Ticket ticket = plan->enqueue(queue, to, from, strake::ByteRange::all());
-    const double enqueued = now();
-    queue.wait(ticket);
-    const double end = now();
-    if (i < 0) continue;
-    empty.push_back((middle - begin) * 1e6);
-    ours.push_back((end - middle) * 1e6);
-    enqueue_only.push_back((enqueued - middle) * 1e6);
-  }
-  const Summary summary = summarize(ours);
-  const double empty_us = summarize(empty).median;
+  const auto seconds = time_by_turns(
+      {samples_of(harness), kWarmUps}, [&] { parts.nothing(); },
+      [&] {
+        const Stopwatch watch;
+        const strake::Ticket ticket = packing.enqueue();
+        enqueue_only.push_back(watch.seconds());
+        harness.queue().wait(ticket);
+      });
+  enqueue_only.erase(enqueue_only.begin(), enqueue_only.begin() + kWarmUps);
+  const Summary summary = summarize(to_microseconds(seconds[1]));
+  const double empty_us = summarize(seconds[0]).median * 1e6;
   harness.report().line(name, summary, "-us",
                         {{"empty_kernel_us", empty_us},
                          {"of_empty_kernel", summary.median / empty_us},
-                         {"enqueue_us", summarize(enqueue_only).median},
-                         {"plan", plan->description()}});
+                         {"enqueue_us", summarize(enqueue_only).median * 1e6},
+                         {"plan", packing.description()}});
 }
 
 void queue_copy(Harness& harness, std::int64_t bytes) {
@@ -103,19 +60,18 @@ void queue_copy(Harness& harness, std::int64_t bytes) {
   const std::string size = std::to_string(bytes) + "B";
   const auto down = each_call(samples_of(harness) / 4,
                               [&] { queue.wait(queue.copy(host.data(), device.data(), bytes)); });
-  harness.report().line("copy_d2h_" + size, summarize(scaled(down, 1e6)), "-us");
+  harness.report().line("copy_d2h_" + size, down, "-us");
   const auto up = each_call(samples_of(harness) / 4,
                             [&] { queue.wait(queue.copy(device.data(), host.data(), bytes)); });
-  harness.report().line("copy_h2d_" + size, summarize(scaled(up, 1e6)), "-us");
+  harness.report().line("copy_h2d_" + size, up, "-us");
 }
 
 void classify_cost(Harness& harness, const std::string& name, const void* address,
                    strake::MemoryKind expected) {
   require(strake::classify(address).kind == expected, "an address was classified wrongly");
   std::vector<double> seconds;
-  for (int i = 0; i < 50; ++i) {
-    seconds.push_back(time_calls(1000, [&] { (void)strake::classify(address); }));
-  }
+  take_samples(
+      {1000, 50}, [&] { (void)strake::classify(address); }, seconds);
   harness.report().line("classify_" + name, summarize(scaled(seconds, 1e9)), "-ns");
 }
 
@@ -124,16 +80,16 @@ void classify_cost(Harness& harness, const std::string& name, const void* addres
 void run_latency(Harness& harness) {
   if (!harness.options().selects("latency")) return;
   using strake::MemoryKind;
-  EmptyKernel empty;
-  small_pack(harness, "latency_pack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_unpack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, false, empty);
-  small_pack(harness, "latency_pack_1KiB_to_host", 8, 128, MemoryKind::Pinned, true, empty);
-  small_pack(harness, "latency_unpack_1KiB_from_host", 8, 128, MemoryKind::Pinned, false, empty);
-  small_pack(harness, "latency_pack_8B", 8, 1, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_16KiB", 64, 256, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_64KiB", 64, 1024, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_1MiB", 512, 2048, MemoryKind::Device, true, empty);
-  small_pack(harness, "latency_pack_1MiB_to_host", 512, 2048, MemoryKind::Pinned, true, empty);
+  Parts parts;
+  small_pack(harness, "latency_pack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_unpack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, false, parts);
+  small_pack(harness, "latency_pack_1KiB_to_host", 8, 128, MemoryKind::Pinned, true, parts);
+  small_pack(harness, "latency_unpack_1KiB_from_host", 8, 128, MemoryKind::Pinned, false, parts);
+  small_pack(harness, "latency_pack_8B", 8, 1, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_16KiB", 64, 256, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_64KiB", 64, 1024, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_1MiB", 512, 2048, MemoryKind::Device, true, parts);
+  small_pack(harness, "latency_pack_1MiB_to_host", 512, 2048, MemoryKind::Pinned, true, parts);
   for (const std::int64_t bytes : {1024, 65536, 1048576}) queue_copy(harness, bytes);
 
   const Memory device(MemoryKind::Device, 4096);

@@ -26,24 +26,16 @@ void run_rows(Harness& harness, std::int64_t block, std::int64_t payload, Memory
   const std::int64_t count = std::max<std::int64_t>(payload / block, 1);
   const strake::Dim dim{count, 2 * block};
   const Layout layout = Layout::box(0, block, {&dim, 1});
-  const Layout packed = Layout::dense(layout.size_bytes());
   Memory strided(MemoryKind::Device, count * 2 * block);
   Memory dense(dense_kind, layout.size_bytes());
   strided.fill(21);
   dense.fill(23);
   check_answer(harness, layout, strided, dense, variant);
-  const auto plan =
-      pack ? harness.copier().compile(packed, dense.place(), layout, strided.place(), variant)
-           : harness.copier().compile(layout, strided.place(), packed, dense.place(), variant);
+  const Packing packing(harness, pack, layout, strided, dense, variant);
   const int samples = harness.options().quick ? 3 : 15;
-  const auto seconds = harness.device_seconds(4, samples, [&](int) {
-    (void)plan->enqueue(harness.queue(), pack ? dense.data() : strided.data(),
-                        pack ? strided.data() : dense.data(), strake::ByteRange::all());
-  });
-  std::vector<double> gigabytes;
-  for (const double s : seconds)
-    gigabytes.push_back(static_cast<double>(layout.size_bytes()) / s * 1e-9);
-  harness.report().line(name, summarize(gigabytes), "+GB/s", {{"plan", plan->description()}});
+  const auto seconds = harness.device_seconds(4, samples, [&](int) { (void)packing.enqueue(); });
+  const auto rates = gigabytes_per_s(seconds, static_cast<double>(layout.size_bytes()));
+  harness.report().line(name, summarize(rates), "+GB/s", {{"plan", packing.description()}});
 }
 
 void run_copy(Harness& harness, std::int64_t bytes, bool to_host) {
@@ -56,9 +48,8 @@ void run_copy(Harness& harness, std::int64_t bytes, bool to_host) {
     (void)harness.queue().copy(to_host ? host.data() : device.data(),
                                to_host ? device.data() : host.data(), bytes);
   });
-  std::vector<double> gigabytes;
-  for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);
-  harness.report().line(name, summarize(gigabytes), "+GB/s");
+  const auto rates = gigabytes_per_s(seconds, static_cast<double>(bytes));
+  harness.report().line(name, summarize(rates), "+GB/s");
 }
 
 }  // namespace

@@ -1,87 +1,68 @@
 /// \file  A face of a grid against a contiguous copy of the same bytes; irregular lists against
 /// their bound.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
 
 #include "device/harness.hpp"
 #include "device/kernels.hpp"
+#include "strake/box.hpp"
 
 namespace bench {
 namespace {
 
 using strake::Layout;
 
-std::vector<double> to_us(std::vector<double> seconds) {
-  for (double& s : seconds) s *= 1e6;
-  return seconds;
-}
-
 /// The face of 65,536 blocks of 24 bytes: subarray([262,262,2560], [256,256,24], [3,3,24], byte).
 void run_face(Harness& harness, bool pack) {
   const std::string name = pack ? "face_pack" : "face_unpack";
   if (!harness.options().selects(name)) return;
-  constexpr std::int64_t kRow = 2560;
-  constexpr std::int64_t kPlane = 262 * kRow;
-  const std::array dims{strake::Dim{256, kPlane}, strake::Dim{256, kRow}};
-  const Layout face = Layout::box(3 * kPlane + 3 * kRow + 24, 24, dims);
+  constexpr strake::Box kArray{{}, {2560, 262, 262}};
+  const Layout face = strake::layout_of({{24, 3, 3}, {48, 259, 259}},
+                                        strake::CellArray::of(kArray, sizeof(std::byte)));
   const std::int64_t bytes = face.size_bytes();
-  const Layout packed = Layout::dense(bytes);
-
   // Each call takes another column of lines and another dense part: 38 of them touch 150 MB and
   // more, past any L2.
   constexpr int kColumns = 38;
   constexpr std::int64_t kColumn = 64;
-  Memory grid(strake::MemoryKind::Device, 262 * kPlane + kMiB);
+  Memory grid(strake::MemoryKind::Device, kArray.size() + kMiB);
   Memory dense(strake::MemoryKind::Device, kColumns * bytes);
   Memory other(strake::MemoryKind::Device, kColumns * bytes);
   grid.fill(7);
   dense.fill(9);
   check_answer(harness, face, grid, dense, strake::CopyVariant::Kernel);
-  const auto plan = pack ? harness.copier().compile(packed, dense.place(), face, grid.place())
-                         : harness.copier().compile(face, grid.place(), packed, dense.place());
-  const int samples = harness.options().quick ? 3 : 41;
+  const Packing packing(harness, pack, face, grid, dense);
   const auto run = [&](int i) {
-    std::byte* const column = grid.data() + i % kColumns * kColumn;
-    std::byte* const part = dense.data() + i % kColumns * bytes;
-    plan->enqueue_untracked(harness.queue(), pack ? part : column, pack ? column : part,
-                            strake::ByteRange::all());
+    packing.enqueue_untracked(i % kColumns * kColumn, i % kColumns * bytes);
   };
   const auto copy = [&](int i) {
     check(cudaMemcpyAsync(other.data() + i % kColumns * bytes, dense.data() + i % kColumns * bytes,
                           static_cast<std::size_t>(bytes), cudaMemcpyDefault, cudaStreamLegacy));
   };
-  // With its signal to the host, and the copy with its own.
-  const auto tracked = [&](int i) {
-    std::byte* const column = grid.data() + i % kColumns * kColumn;
-    std::byte* const part = dense.data() + i % kColumns * bytes;
-    (void)plan->enqueue(harness.queue(), pack ? part : column, pack ? column : part,
-                        strake::ByteRange::all());
+  const auto us = [&](int calls, const std::function<void(int)>& enqueue) {
+    const int samples = harness.options().quick ? 3 : 41;
+    return summarize(to_microseconds(harness.device_seconds(calls, samples, enqueue)));
   };
-  const auto tracked_copy = [&](int i) {
+  // With its signal to the host, and the copy with its own.
+  const Summary ours_tracked = us(kColumns, [&](int i) {
+    (void)packing.enqueue(i % kColumns * kColumn, i % kColumns * bytes);
+  });
+  const Summary copies_tracked = us(kColumns, [&](int i) {
     (void)harness.queue().copy(other.data() + i % kColumns * bytes,
                                dense.data() + i % kColumns * bytes, bytes);
-  };
-  const Summary ours_tracked = summarize(to_us(harness.device_seconds(kColumns, samples, tracked)));
-  const Summary copies_tracked =
-      summarize(to_us(harness.device_seconds(kColumns, samples, tracked_copy)));
-  const Summary ours = summarize(to_us(harness.device_seconds(kColumns, samples, run)));
-  const Summary copies = summarize(to_us(harness.device_seconds(kColumns, samples, copy)));
+  });
+  const Summary ours = us(kColumns, run);
+  const Summary copies = us(kColumns, copy);
   int next = 0;
-  const Summary ours_alone =
-      summarize(to_us(harness.device_seconds(1, samples, [&](int) { run(next++); })));
-  const Summary copies_alone =
-      summarize(to_us(harness.device_seconds(1, samples, [&](int) { copy(next++); })));
+  const Summary ours_alone = us(1, [&](int) { run(next++); });
+  const Summary copies_alone = us(1, [&](int) { copy(next++); });
   // One face again and again: the face stays in the L2 cache, as do the bytes of the contiguous
   // copy.
-  const Summary ours_warm =
-      summarize(to_us(harness.device_seconds(kColumns, samples, [&](int) { run(0); })));
-  const Summary copies_warm =
-      summarize(to_us(harness.device_seconds(kColumns, samples, [&](int) { copy(0); })));
-  const double floor_us = static_cast<double>(pack ? pack_bytes(face, harness.granularity())
-                                                   : unpack_bytes(face, harness.granularity())) /
-                          harness.copy_rate() * 1e6;
+  const Summary ours_warm = us(kColumns, [&](int) { run(0); });
+  const Summary copies_warm = us(kColumns, [&](int) { copy(0); });
+  const double floor = crossing_bytes(face, harness.granularity(), pack) / harness.copy_rate();
   harness.report().line(name, ours, "-us",
                         {{"contiguous_copy_us", copies.median},
                          {"of_copy", ours.median / copies.median},
@@ -92,8 +73,8 @@ void run_face(Harness& harness, bool pack) {
                          {"of_copy_warm", ours_warm.median / copies_warm.median},
                          {"tracked_us", ours_tracked.median},
                          {"of_copy_tracked", ours_tracked.median / copies_tracked.median},
-                         {"floor_us", floor_us},
-                         {"plan", plan->description()}});
+                         {"floor_us", floor * 1e6},
+                         {"plan", packing.description()}});
 }
 
 Layout random_blocks(std::int64_t region) {
@@ -132,7 +113,6 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
               bool pack) {
   if (!harness.options().selects(name)) return;
   const std::int64_t bytes = layout.size_bytes();
-  const Layout packed = Layout::dense(bytes);
   constexpr int kBuffers = 4;
   const std::int64_t part = (bytes + 255) / 256 * 256;
   Memory strided(strake::MemoryKind::Device, kBuffers * region);
@@ -140,18 +120,11 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
   strided.fill(17);
   dense.fill(19);
   check_answer(harness, layout, strided, dense, strake::CopyVariant::Kernel);
-  const auto plan = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place())
-                         : harness.copier().compile(layout, strided.place(), packed, dense.place());
+  const Packing packing(harness, pack, layout, strided, dense);
   const int samples = harness.options().quick ? 3 : 15;
-  const auto seconds = harness.device_seconds(kBuffers, samples, [&](int i) {
-    std::byte* const spread = strided.data() + i * region;
-    std::byte* const run = dense.data() + i * part;
-    plan->enqueue_untracked(harness.queue(), pack ? run : spread, pack ? spread : run,
-                            strake::ByteRange::all());
-  });
-  std::vector<double> gigabytes;
-  for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);
-  const Summary summary = summarize(gigabytes);
+  const auto seconds = harness.device_seconds(
+      kBuffers, samples, [&](int i) { packing.enqueue_untracked(i * region, i * part); });
+  const Summary summary = summarize(gigabytes_per_s(seconds, static_cast<double>(bytes)));
   // The floor of this order of addresses: one byte of each line that a block touches, read or
   // written in the list's order; and the packed bytes at the contiguous rate.
   std::vector<std::int64_t> offsets;
@@ -173,8 +146,7 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
                          : launch_write_list(data, places, touches, cudaStreamLegacy));
             })).median;
   const double floor_us = touch_us + 1e6 * static_cast<double>(bytes) / harness.copy_rate();
-  const auto crossing = static_cast<double>(pack ? pack_bytes(layout, harness.granularity())
-                                                 : unpack_bytes(layout, harness.granularity()));
+  const double crossing = crossing_bytes(layout, harness.granularity(), pack);
   const double bound = static_cast<double>(bytes) / crossing * harness.copy_rate() * 1e-9;
   harness.report().line(name, summary, "+GB/s",
                         {{"bound", bound},
@@ -184,7 +156,7 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
                          {"touch_us", touch_us},
                          {"floor_us", floor_us},
                          {"metadata_bytes", layout.metadata_bytes()},
-                         {"plan", plan->description()}});
+                         {"plan", packing.description()}});
 }
 
 }  // namespace

@@ -29,23 +29,27 @@ Way copy_way(cudaStream_t stream, const Memory& to, const Memory& from, int call
 std::vector<Times> measure_in_turns(const Harness& harness, const std::vector<Way>& ways,
                                     int rounds) {
   constexpr int kAlone = 3;
-  std::vector<Times> times(ways.size());
-  for (int round = -1; round < rounds; ++round) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      const Way& way = ways[i];
-      check(cudaSetDevice(way.device));
-      const double in_a_row = harness.device_sample(way.calls, way.stream, way.held, way.enqueue);
-      // The first round warms up.
-      if (round >= 0) times[i].in_a_row.push_back(in_a_row);
-      for (int call = 0; call < kAlone; ++call) {
-        const double alone = time_calls(1, [&] {
-          way.enqueue(call);
-          check(cudaStreamSynchronize(way.stream));
-        });
-        if (round >= 0) times[i].alone.push_back(alone);
-      }
-    }
+  std::vector<Plan> plans;  // of each way in a row, and then alone
+  for (const Way& way : ways) {
+    plans.push_back({way.calls, rounds});
+    plans.push_back({1, kAlone * rounds});
   }
+  auto samples = sample_by_turns(
+      plans, {rounds, 1}, [&](std::size_t which, const Plan& part, std::vector<double>& to) {
+        const Way& way = ways[which / 2];
+        check(cudaSetDevice(way.device));
+        if (which % 2 == 0)
+          return to.push_back(harness.device_sample(part.calls, way.stream, way.held, way.enqueue));
+        int call = 0;
+        const auto alone = [&] {
+          way.enqueue(call++);
+          check(cudaStreamSynchronize(way.stream));
+        };
+        take_samples(part, alone, to);
+      });
+  std::vector<Times> times;
+  for (std::size_t i = 0; i < samples.size(); i += 2)
+    times.push_back({std::move(samples[i]), std::move(samples[i + 1])});
   check(cudaSetDevice(0));
   return times;
 }

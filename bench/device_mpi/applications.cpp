@@ -18,28 +18,23 @@ constexpr int kSamples = 200;
 
 bool run_case(const CaseSource& source, const Options& options, const Report& report, int rank) {
   const Case c = source.make();
-  MPI_Datatype type = c.type.get();
-  MPI_Type_commit(&type);
+  c.type.commit();
   const Traffic traffic = traffic_of(c.blocks, c.buffer_bytes);
-  DeviceBuffer buffer(Where::Device, c.buffer_bytes);
-  const Message message = {buffer.data(), c.count, type};
-  if (!right(c, message, buffer, traffic.payload_bytes, rank)) {
+  DeviceMemory buffer(Where::Device, c.buffer_bytes);
+  const Message message = {buffer.data(), c.count, c.type.get()};
+  if (!right(c, message, buffer, rank)) {
     if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", source.name.c_str());
     return false;
   }
   const int samples = options.quick ? 5 : kSamples;
-  std::vector<double> us;
-  for (int i = -kWarmUp; i < samples; ++i) {
-    const double seconds = time_calls(1, [&] { round_trip(message, rank); });
-    if (i >= 0) us.push_back(1e6 * seconds / 2);
-  }
+  const auto seconds = time_by_turns({samples, kWarmUp}, [&] { round_trip(message, rank); })[0];
   if (rank == 0) {
     std::vector<Field> fields = {{"op", std::string("half_round_trip")},
                                  {"payload_bytes", traffic.payload_bytes},
                                  {"blocks", static_cast<std::int64_t>(c.blocks.size())},
                                  {"device", device_name()}};
     for (Field& field : method_fields()) fields.push_back(field);
-    report.line(source.name, summarize(us), "-us", fields);
+    report.line(source.name, summarize(scaled(seconds, 0.5e6)), "-us", fields);
   }
   return true;
 }

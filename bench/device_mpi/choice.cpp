@@ -13,12 +13,12 @@ int main(int argc, char** argv) {
   const bench::Environment mpi(&argc, &argv);
   mpi.require_ranks(2);
   bench::use_device(mpi.rank());
-  std::unique_ptr<bench::DeviceBuffer> buffer;
+  std::unique_ptr<bench::DeviceMemory> buffer;
   const auto copy = [](std::byte* to, const std::byte* from, std::int64_t bytes) {
     bench::check(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault));
   };
   const bench::TransferMemory memory{[&](std::int64_t bytes) {
-                                       buffer = std::make_unique<bench::DeviceBuffer>(
+                                       buffer = std::make_unique<bench::DeviceMemory>(
                                            bench::Where::Device, bytes);
                                        return buffer->data();
                                      },

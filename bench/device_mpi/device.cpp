@@ -6,12 +6,6 @@
 
 namespace bench {
 
-void check(cudaError_t code, std::source_location where) {
-  if (code == cudaSuccess) return;
-  std::fprintf(stderr, "%s:%u: %s\n", where.file_name(), where.line(), cudaGetErrorString(code));
-  std::exit(1);
-}
-
 void require_device() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0) return;
@@ -45,30 +39,6 @@ std::vector<Field> method_fields() {
   return fields;
 }
 
-DeviceBuffer::DeviceBuffer(Where where, std::int64_t bytes) : where_(where), bytes_(bytes) {
-  void* memory = nullptr;
-  const auto size = static_cast<std::size_t>(bytes);
-  check(where == Where::Device ? cudaMalloc(&memory, size)
-                               : cudaHostAlloc(&memory, size, cudaHostAllocMapped));
-  data_ = static_cast<std::byte*>(memory);
-  check(cudaMemset(data_, 0, size));
-  check(cudaDeviceSynchronize());
-}
-
-DeviceBuffer::~DeviceBuffer() {
-  check(where_ == Where::Device ? cudaFree(data_) : cudaFreeHost(data_));
-}
-
-void DeviceBuffer::write(const std::byte* from) {
-  check(cudaMemcpy(data_, from, static_cast<std::size_t>(bytes_), cudaMemcpyDefault));
-}
-
-std::vector<std::byte> DeviceBuffer::read() const {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_));
-  check(cudaMemcpy(bytes.data(), data_, bytes.size(), cudaMemcpyDefault));
-  return bytes;
-}
-
 Parts::Parts() : flag_(Where::Pinned, 64), arrivals_(Where::Device, 4) {
   check(cudaStreamCreate(&stream_));
 }
@@ -91,17 +61,17 @@ void Parts::nothing() {
   wait();
 }
 
-void Parts::pack(const Object2d& object, const DeviceBuffer& dense, const DeviceBuffer& strided) {
+void Parts::pack(const Object2d& object, const DeviceMemory& dense, const DeviceMemory& strided) {
   check(launch_pack(object, dense.data(), strided.data(), next(), stream_));
   wait();
 }
 
-void Parts::unpack(const Object2d& object, const DeviceBuffer& strided, const DeviceBuffer& dense) {
+void Parts::unpack(const Object2d& object, const DeviceMemory& strided, const DeviceMemory& dense) {
   check(launch_unpack(object, strided.data(), dense.data(), next(), stream_));
   wait();
 }
 
-void Parts::copy(const DeviceBuffer& to, const DeviceBuffer& from, std::int64_t bytes) {
+void Parts::copy(const DeviceMemory& to, const DeviceMemory& from, std::int64_t bytes) {
   check(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(bytes), cudaMemcpyDefault,
                         stream_));
   check(cudaStreamSynchronize(stream_));

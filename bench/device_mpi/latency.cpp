@@ -27,10 +27,9 @@ bool measure(const char* name, char* out, char* in, int rank, const Options& opt
   for (int i = 0; i < kBytes; ++i) {
     if (in[i] != 'b' - rank) return false;
   }
-  std::vector<double> samples =
-      to_microseconds(sample_together(options.budget, [&] { round_trip(out, in, rank); }));
-  for (double& s : samples) s /= 2;
-  if (rank == 0) report.line(name, summarize(samples), "-us", {{"device", device_name()}});
+  const auto seconds = sample_together(options.budget, [&] { round_trip(out, in, rank); });
+  const Summary us = summarize(scaled(seconds, 0.5e6));
+  if (rank == 0) report.line(name, us, "-us", {{"device", device_name()}});
   return true;
 }
 
@@ -45,7 +44,7 @@ int main(int argc, char** argv) {
   bench::Environment mpi(&argc, &argv);
   mpi.require_ranks(2);
   bench::use_device(mpi.rank());
-  const bench::DeviceBuffer in_use(bench::Where::Device, 1 << 20);
+  const bench::DeviceMemory in_use(bench::Where::Device, 1 << 20);
   const bench::Report report("device_mpi_latency", mpi.ranks(), mpi.library());
   char stack_out[kBytes] = "";
   char stack_in[kBytes] = "";

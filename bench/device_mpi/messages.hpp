@@ -4,13 +4,10 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "device_mpi/device.hpp"
 #include "mpi/case.hpp"
 #include "mpi/check.hpp"
-#include "support/buffer.hpp"
 
 namespace bench {
 
@@ -37,31 +34,11 @@ inline void round_trip(const Message& m, int rank) {
   if (rank == 1) send(m, 0);
 }
 
-/// Sends once in each direction and compares the received buffer, gaps and all. True on all ranks,
-/// or on none.
-inline bool right(const Case& c, const Message& m, DeviceBuffer& buffer, std::int64_t payload,
-                  int rank) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(c.buffer_bytes));
-  std::vector<std::byte> packed(static_cast<std::size_t>(payload));
-  const unsigned mine = 1 + static_cast<unsigned>(rank);
-  int same = 1;
-  for (const int sender : {0, 1}) {
-    fill(bytes.data(), c.buffer_bytes, mine);
-    buffer.write(bytes.data());
-    if (rank == sender) {
-      send(m, 1 - rank);
-      continue;
-    }
-    fill(bytes.data(), c.buffer_bytes, 3 - mine);
-    pack_by_loop(c, bytes.data(), packed.data());
-    fill(bytes.data(), c.buffer_bytes, mine);
-    unpack_by_loop(c, packed.data(), bytes.data());
-    receive(m, sender);
-    same = buffer.read() == bytes ? 1 : 0;
-  }
-  int all = 0;
-  MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
+/// As check_messages() does it.
+inline bool right(const Case& c, const Message& m, DeviceMemory& buffer, int rank) {
+  return check_messages(
+      c, rank, [&](const std::byte* from) { buffer.write(from); }, [&] { return buffer.read(); },
+      [&](int to) { send(m, to); }, [&](int from) { receive(m, from); });
 }
 
 }  // namespace bench

@@ -20,8 +20,8 @@ struct Buffers {
       : strided(Where::Device, c.buffer_bytes),
         dense(dense_where, payload),
         payload_bytes(payload) {}
-  DeviceBuffer strided;
-  DeviceBuffer dense;
+  DeviceMemory strided;
+  DeviceMemory dense;
   std::int64_t payload_bytes;
 };
 
@@ -53,61 +53,44 @@ bool right(const Case& c, Buffers& b) {
   return unpack(c, b) == b.payload_bytes && b.strided.read() == strided;
 }
 
-template <typename Body>
-double microseconds(Body&& body) {
-  return 1e6 * time_calls(1, body);
-}
-
-// Microseconds of `turns` calls of each body, one after the other in every turn.
-template <typename... Bodies>
-std::vector<std::vector<double>> in_turn(int turns, Bodies&&... bodies) {
-  std::vector<std::vector<double>> samples(sizeof...(bodies));
-  for (int i = -kWarmUp; i < turns; ++i) {
-    std::size_t at = 0;
-    const auto timed = [&](auto&& body) {
-      const double us = microseconds(body);
-      if (i >= 0) samples[at].push_back(us);
-      ++at;
-    };
-    (timed(bodies), ...);
-  }
-  return samples;
-}
-
 void measure(const std::string& name, const Case& c, const Buffers& b, Parts& parts, int turns,
              const Report& report) {
-  const DeviceBuffer copied(Where::Device, b.payload_bytes);
-  const DeviceBuffer origin(Where::Device, b.payload_bytes);
+  const DeviceMemory copied(Where::Device, b.payload_bytes);
+  const DeviceMemory origin(Where::Device, b.payload_bytes);
+  const Rounds rounds = {turns, kWarmUp};
   const auto nothing = [&] { parts.nothing(); };
   const auto packing = [&] { pack(c, b); };
   const auto unpacking = [&] { unpack(c, b); };
-  const auto copying = [&] { parts.copy(copied, origin, b.payload_bytes); };
   // Both follow a kernel of another stream.
-  const auto turn = in_turn(turns, nothing, packing, nothing, unpacking);
+  const auto turn = time_by_turns(rounds, nothing, packing, nothing, unpacking);
+  const auto us = [](const std::vector<double>& seconds) {
+    return summarize(seconds).median * 1e6;
+  };
   // Each after itself, the same stream all the time.
-  const double empty_alone = summarize(in_turn(turns, nothing)[0]).median;
-  const double pack_alone = summarize(in_turn(turns, packing)[0]).median;
-  const double unpack_alone = summarize(in_turn(turns, unpacking)[0]).median;
-  const double copy = summarize(in_turn(turns, copying)[0]).median;
+  const auto alone = [&](const auto& body) { return us(time_by_turns(rounds, body)[0]); };
+  const double empty_alone = alone(nothing);
+  const double pack_alone = alone(packing);
+  const double unpack_alone = alone(unpacking);
+  const double copy = alone([&] { parts.copy(copied, origin, b.payload_bytes); });
   // Times of such kernels when they are written for this one case.
   double hand_pack = 0;
   double hand_unpack = 0;
   if (static_cast<std::int64_t>(c.blocks.size()) == kSmallObject.blocks) {
-    const auto by_hand = in_turn(
-        turns, nothing, [&] { parts.pack(kSmallObject, b.dense, b.strided); }, nothing,
+    const auto by_hand = time_by_turns(
+        rounds, nothing, [&] { parts.pack(kSmallObject, b.dense, b.strided); }, nothing,
         [&] { parts.unpack(kSmallObject, b.strided, b.dense); });
-    hand_pack = summarize(by_hand[1]).median;
-    hand_unpack = summarize(by_hand[3]).median;
+    hand_pack = us(by_hand[1]);
+    hand_unpack = us(by_hand[3]);
   }
-  const auto line = [&](const char* op, std::size_t at, double alone, double by_hand) {
-    const Summary summary = summarize(turn[at]);
-    const double empty = summarize(turn[at - 1]).median;
+  const auto line = [&](const char* op, std::size_t at, double alone_us, double by_hand) {
+    const Summary summary = summarize(to_microseconds(turn[at]));
+    const double empty = us(turn[at - 1]);
     std::vector<Field> fields = {{"op", std::string(op)},
                                  {"payload_bytes", b.payload_bytes},
                                  {"blocks", static_cast<std::int64_t>(c.blocks.size())},
                                  {"empty_kernel_us", empty},
                                  {"of_empty_kernel", summary.median / empty},
-                                 {"alone_us", alone},
+                                 {"alone_us", alone_us},
                                  {"empty_kernel_alone_us", empty_alone},
                                  {"device_copy_us", copy},
                                  {"device", device_name()}};
@@ -128,8 +111,7 @@ int run(const Options& options, const Report& report) {
       const std::string name = source.name + (dense == Where::Device ? "/device" : "/pinned");
       if (!options.selects(name)) continue;
       const Case c = source.make();
-      MPI_Datatype type = c.type.get();
-      MPI_Type_commit(&type);
+      c.type.commit();
       std::int64_t payload = 0;
       for (const Block& block : c.blocks) payload += block.bytes;
       Buffers buffers(c, payload, dense);

@@ -2,9 +2,9 @@
 // part of such a message: the kernel that packs into mapped memory, the copy to the host, the host
 // message, the copy back, the kernel that unpacks.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "device_mpi/device.hpp"
 #include "device_mpi/messages.hpp"
@@ -20,30 +20,30 @@ using namespace bench;
 constexpr int kWarmUp = 20;
 constexpr std::int64_t kSmall = 1 << 10;
 
-enum Part { kPack, kDown, kWire, kUp, kUnpack, kWhole, kParts };
-using Samples = std::array<std::vector<double>, kParts>;
+enum Part { kPack, kDown, kUp, kUnpack, kWire, kWhole };
+using Samples = std::vector<std::vector<double>>;
 
-Samples measure(const Object2d& object, const Message& typed, const DeviceBuffer& strided,
+// Microseconds of each part, and half those of the round trips. The first four are rank 0's alone.
+Samples measure(const Object2d& object, const Message& typed, const DeviceMemory& strided,
                 Parts& parts, int turns, int rank) {
   const std::int64_t bytes = object.payload_bytes();
-  const DeviceBuffer pinned(Where::Pinned, bytes);
-  const DeviceBuffer dense(Where::Device, bytes);
+  const DeviceMemory pinned(Where::Pinned, bytes);
+  const DeviceMemory dense(Where::Device, bytes);
   const Message wire = {pinned.data(), static_cast<int>(bytes), MPI_BYTE};
-  Samples samples;
-  for (int i = -kWarmUp; i < turns; ++i) {
-    const auto timed = [&](Part part, double divisor, auto&& body) {
-      const double us = 1e6 * time_calls(1, body) / divisor;
-      if (i >= 0) samples[part].push_back(us);
+  const auto on_first = [rank](const auto& body) {
+    return [&body, rank] {
+      if (rank == 0) body();
     };
-    if (rank == 0) {
-      timed(kPack, 1, [&] { parts.pack(object, pinned, strided); });
-      timed(kDown, 1, [&] { parts.copy(pinned, dense, bytes); });
-      timed(kUp, 1, [&] { parts.copy(dense, pinned, bytes); });
-      timed(kUnpack, 1, [&] { parts.unpack(object, strided, pinned); });
-    }
-    timed(kWire, 2, [&] { round_trip(wire, rank); });
-    timed(kWhole, 2, [&] { round_trip(typed, rank); });
-  }
+  };
+  const auto pack = [&] { parts.pack(object, pinned, strided); };
+  const auto down = [&] { parts.copy(pinned, dense, bytes); };
+  const auto up = [&] { parts.copy(dense, pinned, bytes); };
+  const auto unpack = [&] { parts.unpack(object, strided, pinned); };
+  Samples samples = time_by_turns(
+      {turns, kWarmUp}, on_first(pack), on_first(down), on_first(up), on_first(unpack),
+      [&] { round_trip(wire, rank); }, [&] { round_trip(typed, rank); });
+  for (std::size_t part = kPack; part <= kWhole; ++part)
+    samples[part] = scaled(std::move(samples[part]), part < kWire ? 1e6 : 0.5e6);
   return samples;
 }
 
@@ -116,11 +116,10 @@ bool run(const Options& options, const Report& report, int rank, int devices) {
   for (const auto& [name, object] : objects()) {
     if (!options.selects(name)) continue;
     const Case c = case_of(object);
-    MPI_Datatype type = c.type.get();
-    MPI_Type_commit(&type);
-    DeviceBuffer strided(Where::Device, c.buffer_bytes);
-    const Message typed = {strided.data(), c.count, type};
-    if (!right(c, typed, strided, object.payload_bytes(), rank)) {
+    c.type.commit();
+    DeviceMemory strided(Where::Device, c.buffer_bytes);
+    const Message typed = {strided.data(), c.count, c.type.get()};
+    if (!right(c, typed, strided, rank)) {
       if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", name.c_str());
       all_right = false;
       continue;

@@ -1,54 +1,28 @@
 #include "device_mpi/shapes.hpp"
 
-#include <array>
 #include <random>
+
+#include "support/block_shape.hpp"
 
 namespace bench {
 namespace {
 
-/// Blocks of a box of a 3D array, in C order.
-void add_box(Case& c, const std::array<int, 3>& sizes, const std::array<int, 3>& subsizes,
-             const std::array<int, 3>& starts, std::int64_t element_bytes) {
-  for (int i = 0; i < subsizes[0]; ++i) {
-    for (int j = 0; j < subsizes[1]; ++j) {
-      const std::int64_t row = std::int64_t{starts[0] + i} * sizes[1] + starts[1] + j;
-      c.blocks.push_back(
-          {(row * sizes[2] + starts[2]) * element_bytes, subsizes[2] * element_bytes});
-    }
-  }
-}
-
 /// 65,536 blocks of 24 bytes: a face, three cells of 8 bytes deep, of a 256^3 grid with ghosts.
-Case face() {
-  const std::array<int, 3> sizes = {262, 262, 2560};
-  const std::array<int, 3> subsizes = {256, 256, 24};
-  const std::array<int, 3> starts = {3, 3, 24};
-  Case c;
-  c.type = subarray(sizes, subsizes, starts, MPI_BYTE);
-  c.buffer_bytes = std::int64_t{262} * 262 * 2560;
-  add_box(c, sizes, subsizes, starts, 1);
-  return c;
-}
+Case face() { return box_case({{24, 3, 3}, {48, 259, 259}}, {2560, 262, 262}, MPI_BYTE, 1); }
 
 /// The six outermost layers of 62 x 62 cells inside a 64^3 array of doubles with ghosts: 184 KB.
 Case six_faces() {
-  constexpr int kSide = 64;
-  constexpr int kInner = kSide - 2;
-  const std::array<int, 3> sizes = {kSide, kSide, kSide};
+  constexpr BlockShape kGrid{62, 1};
+  constexpr strake::Direction kFaces[] = {{0, 0, -1}, {0, 0, 1},  {0, -1, 0},
+                                          {0, 1, 0},  {-1, 0, 0}, {1, 0, 0}};
   Case c;
-  c.buffer_bytes = std::int64_t{kSide} * kSide * kSide * 8;
+  c.buffer_bytes = kGrid.bytes();
   std::vector<Datatype> faces;
   std::vector<Member> members;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    for (const int at : {1, kInner}) {
-      std::array<int, 3> subsizes = {kInner, kInner, kInner};
-      std::array<int, 3> starts = {1, 1, 1};
-      subsizes[axis] = 1;
-      starts[axis] = at;
-      faces.push_back(subarray(sizes, subsizes, starts, MPI_DOUBLE));
-      members.push_back({0, faces.back().get()});
-      add_box(c, sizes, subsizes, starts, 8);
-    }
+  for (const strake::Direction d : kFaces) {
+    faces.push_back(subarray(kGrid.sent(d), kGrid.sizes(), MPI_DOUBLE));
+    members.push_back({0, faces.back().get()});
+    add_rows(c, kGrid.sent(d), kGrid.sizes(), sizeof(double));
   }
   c.type = structure(members);
   return c;

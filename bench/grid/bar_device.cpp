@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "grid/bar.hpp"
 #include "grid/device.hpp"
-#include "grid/transfers.hpp"
+#include "mpi/paired_sampling.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 
@@ -27,79 +26,51 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// The current device, for as long as it is in scope.
-class DeviceScope {
- public:
-  explicit DeviceScope(int device) {
-    check(cudaGetDevice(&before_));
-    check(cudaSetDevice(device));
-  }
-  ~DeviceScope() { (void)cudaSetDevice(before_); }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-/// Bytes that all have one value, on a device: freed from any, since the runtime knows where.
-class Filled {
- public:
-  Filled(int device, std::int64_t bytes, int value) {
-    const DeviceScope scope(device);
-    memory_.emplace(DeviceMemory::Where::Device, bytes);
-    check(cudaMemset(memory_->data(), value, static_cast<std::size_t>(bytes)));
-    check(cudaDeviceSynchronize());
-  }
-  [[nodiscard]] std::byte* data() const { return memory_->data(); }
-
- private:
-  std::optional<DeviceMemory> memory_;
-};
-
 /// A contiguous copy from this rank's device to another one, or the same.
 class Copy {
  public:
   Copy(int from, int to, std::int64_t bytes)
       : bytes_(static_cast<std::size_t>(bytes)),
-        to_(to, bytes, 0),
-        from_(from, bytes, kByte),
+        to_(Where::Device, bytes, to),
+        from_(Where::Device, bytes, from),
         stream_(strake::Stream::make(from)),
         plan_(strake::CopyPlan::compile(
             strake::Layout::dense(bytes), {strake::MemoryKind::Device, to},
-            strake::Layout::dense(bytes), {strake::MemoryKind::Device, from}, from)) {}
+            strake::Layout::dense(bytes), {strake::MemoryKind::Device, from}, from)) {
+    check(cudaMemset(from_.data(), kByte, bytes_));
+    check(cudaDeviceSynchronize());
+  }
   /// Seconds of one of some copies in a row, by the device's clock; the slowest rank's.
   [[nodiscard]] std::vector<double> seconds(int samples) {
     constexpr int kCopies = 10;
-    std::vector<double> all;
-    for (int sample = -1; sample < samples; ++sample) {  // the first one does not count
-      MPI_Barrier(MPI_COMM_WORLD);
-      check(cudaEventRecord(begin_.get(), stream_.native()));
-      for (int i = 0; i < kCopies; ++i) plan_.enqueue(stream_, to_.data(), from_.data());
-      check(cudaEventRecord(end_.get(), stream_.native()));
-      check(cudaStreamSynchronize(stream_.native()));
-      float milliseconds = 0;
-      check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
-      if (sample >= 0) all.push_back(milliseconds * 1e-3 / kCopies);
-    }
-    MPI_Allreduce(MPI_IN_PLACE, all.data(), samples, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    const auto all =
+        sample_by_turns({Plan{kCopies, samples}}, {samples, 1},
+                        [&](std::size_t /*which*/, const Plan& part, std::vector<double>& to) {
+                          MPI_Barrier(MPI_COMM_WORLD);
+                          check(cudaEventRecord(begin_.get(), stream_.native()));
+                          for (int i = 0; i < part.calls; ++i)
+                            plan_.enqueue(stream_, to_.data(), from_.data());
+                          check(cudaEventRecord(end_.get(), stream_.native()));
+                          check(cudaStreamSynchronize(stream_.native()));
+                          float milliseconds = 0;
+                          check(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
+                          to.push_back(milliseconds * 1e-3 / part.calls);
+                        });
     require_right();
-    return all;
+    return slowest_rank(all[0]);
   }
   [[nodiscard]] std::string description() const { return plan_.description(); }
 
  private:
   static constexpr int kByte = 0x5a;
   void require_right() const {
-    std::vector<std::byte> bytes(bytes_);
-    check(cudaMemcpy(bytes.data(), to_.data(), bytes_, cudaMemcpyDefault));
-    if (!std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{kByte}; }))
+    if (!std::ranges::all_of(to_.read(), [](std::byte byte) { return byte == std::byte{kByte}; }))
       throw strake::Error("a contiguous copy gave wrong bytes");
   }
 
   std::size_t bytes_;
-  Filled to_;
-  Filled from_;
+  DeviceMemory to_;
+  DeviceMemory from_;
   strake::Stream stream_;
   strake::CopyPlan plan_;
   CudaEvent begin_;

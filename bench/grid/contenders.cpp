@@ -2,11 +2,9 @@
 
 #include <mpi.h>
 
-#include <array>
-
 #include "grid/not_fused.hpp"
-#include "grid/numbers.hpp"
 #include "mpi/halo_forms.hpp"
+#include "mpi/numbers.hpp"
 #include "strake/error.hpp"
 #include "strake/grid.hpp"
 
@@ -16,10 +14,8 @@ namespace {
 class GridContender : public Contender {
  public:
   GridContender(const RankBox& box, const HaloShape& shape)
-      : grid_(MPI_COMM_WORLD, extent_of(box, shape),
-              {.radius = shape.radius,
-               .periodic = {true, true, true},
-               .counts = {box.dims()[2], box.dims()[1], box.dims()[0]}}) {
+      : grid_(MPI_COMM_WORLD, BlockCells(box, shape).extent(),
+              {.radius = shape.radius, .periodic = {true, true, true}, .counts = box.counts()}) {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
   }
@@ -48,10 +44,6 @@ class GridContender : public Contender {
   [[nodiscard]] const std::vector<strake::Field<double>>& fields() const { return fields_; }
 
  private:
-  static std::array<std::int64_t, 3> extent_of(const RankBox& box, const HaloShape& shape) {
-    const std::int64_t edge = shape.edge;
-    return {box.dims()[2] * edge, box.dims()[1] * edge, box.dims()[0] * edge};
-  }
   [[nodiscard]] double number(const strake::Index3& cell, std::size_t quantity, int epoch) const {
     return grid_number(cell, grid_.extent(), quantity, fields_.size(), epoch);
   }
@@ -96,38 +88,30 @@ class SubarrayContender final : public HaloContender {
 class PackedContender final : public HaloContender {
  public:
   PackedContender(const RankBox& box, const HaloShape& shape) : HaloContender(box, shape) {
-    for (const Way& way : halo_.ways()) {
-      const Triple& d = way.direction;
-      Message message{
-          way.to, way.from, way.code, halo_.part(d, false), halo_.part({-d[0], -d[1], -d[2]}, true),
-          {},     {}};
-      const Triple& sizes = message.sent.sizes;
-      const auto cells = static_cast<std::size_t>(sizes[0]) * static_cast<std::size_t>(sizes[1]) *
-                         static_cast<std::size_t>(sizes[2]);
-      message.out.resize(cells * static_cast<std::size_t>(shape.quantities));
-      message.in.resize(message.out.size());
-      messages_.push_back(std::move(message));
+    for (const Transfer& transfer : transfers_of(box, shape)) {
+      const auto cells = static_cast<std::size_t>(transfer.sent.size() * shape.quantities);
+      messages_.push_back({transfer, std::vector<double>(cells), std::vector<double>(cells)});
     }
     requests_.resize(2 * messages_.size());
   }
   void exchange() override {
     MPI_Request* request = requests_.data();
     for (Message& m : messages_)
-      MPI_Irecv(m.in.data(), static_cast<int>(m.in.size()), MPI_DOUBLE, m.from, m.tag,
+      MPI_Irecv(m.in.data(), static_cast<int>(m.in.size()), MPI_DOUBLE, m.way.from, m.way.code,
                 MPI_COMM_WORLD, request++);
     for (Message& m : messages_) {
       double* packed = m.out.data();
-      for_each_row(m.sent, [&](double* row, int length) {
+      for_each_row(m.way.sent, [&](double* row, int length) {
         for (int x = 0; x < length; ++x) packed[x] = row[x];
         packed += length;
       });
-      MPI_Isend(m.out.data(), static_cast<int>(m.out.size()), MPI_DOUBLE, m.to, m.tag,
+      MPI_Isend(m.out.data(), static_cast<int>(m.out.size()), MPI_DOUBLE, m.way.to, m.way.code,
                 MPI_COMM_WORLD, request++);
     }
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
     for (Message& m : messages_) {
       const double* packed = m.in.data();
-      for_each_row(m.ghosts, [&](double* row, int length) {
+      for_each_row(m.way.ghosts, [&](double* row, int length) {
         for (int x = 0; x < length; ++x) row[x] = packed[x];
         packed += length;
       });
@@ -136,22 +120,18 @@ class PackedContender final : public HaloContender {
 
  private:
   struct Message {
-    int to;
-    int from;
-    int tag;
-    Halo::Part sent;
-    Halo::Part ghosts;
+    Transfer way;
     std::vector<double> out;
     std::vector<double> in;
   };
   template <typename Visit>
-  void for_each_row(const Halo::Part& part, Visit&& visit) const {
-    const auto size = static_cast<std::int64_t>(halo_.size());
-    for (int q = 0; q < halo_.quantities(); ++q) {
-      auto* const cells = reinterpret_cast<double*>(halo_.array(q));
-      for (int z = part.starts[0]; z < part.starts[0] + part.sizes[0]; ++z)
-        for (int y = part.starts[1]; y < part.starts[1] + part.sizes[1]; ++y)
-          visit(cells + (z * size + y) * size + part.starts[2], part.sizes[2]);
+  void for_each_row(const strake::Box& part, Visit&& visit) const {
+    const std::int64_t size = halo_.shape().size();
+    for (int q = 0; q < halo_.shape().quantities; ++q) {
+      for (std::int64_t z = part.lower[2]; z < part.upper[2]; ++z)
+        for (std::int64_t y = part.lower[1]; y < part.upper[1]; ++y)
+          visit(halo_.array(q) + (z * size + y) * size + part.lower[0],
+                static_cast<int>(part.extent(0)));
     }
   }
 

@@ -2,22 +2,9 @@
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <string>
-
 #include "grid/contenders.hpp"
-#include "strake/error.hpp"
 
 namespace bench {
-
-void check(cudaError_t code, std::source_location where) {
-  if (code == cudaSuccess) return;
-  (void)cudaGetLastError();
-  throw strake::CudaError(std::string(where.file_name()) + ":" + std::to_string(where.line()) +
-                              ": " + cudaGetErrorString(code),
-                          code);
-}
 
 int devices() {
   int count = 0;
@@ -34,26 +21,6 @@ int use_device() {
   check(cudaSetDevice(device));
   check(cudaFree(nullptr));  // makes the context
   return device;
-}
-
-bool all_ranks(bool yes) {
-  int all = yes ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
-}
-
-DeviceMemory::DeviceMemory(Where where, std::int64_t bytes) : where_(where) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
-  void* memory = nullptr;
-  check(where == Where::Device ? cudaMalloc(&memory, size)
-                               : cudaHostAlloc(&memory, size, cudaHostAllocMapped));
-  data_ = static_cast<std::byte*>(memory);
-}
-
-DeviceMemory::~DeviceMemory() {
-  const cudaError_t code = where_ == Where::Device ? cudaFree(data_) : cudaFreeHost(data_);
-  if (code != cudaSuccess)
-    std::fprintf(stderr, "memory was not freed: %s\n", cudaGetErrorString(code));
 }
 
 }  // namespace bench

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "grid/device_block.hpp"
-#include "grid/transfers.hpp"
 
 namespace bench {
 
@@ -98,12 +97,13 @@ class MemcpyBatchContender final : public BlockContender {
   void add(const Transfer& transfer, int quantity) {
     double* const own = block().data();
     double* const source = transfer.from == rank_ ? own : others_.at(transfer.from);
-    const Triple& sizes = transfer.sent.sizes;
     cudaMemcpy3DBatchOp op{};
     op.src = operand(block().end_at(source, quantity, transfer.sent), device_of(transfer.from));
     op.dst = operand(block().end_at(own, quantity, transfer.ghosts), device_of(rank_));
-    op.extent = {static_cast<std::size_t>(sizes[2]) * sizeof(double),
-                 static_cast<std::size_t>(sizes[1]), static_cast<std::size_t>(sizes[0])};
+    const auto extent = [&](int axis) {
+      return static_cast<std::size_t>(transfer.sent.extent(axis));
+    };
+    op.extent = {extent(0) * sizeof(double), extent(1), extent(2)};
     op.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
     copies_.push_back(op);
   }

@@ -10,7 +10,6 @@
 #include "grid/kernels.hpp"
 #include "mpi/halo.hpp"
 #include "strake/stream.hpp"
-#include "strake/view.hpp"
 
 namespace bench {
 
@@ -21,27 +20,21 @@ class DeviceBlock {
   /// In the memory of the current device.
   DeviceBlock(const RankBox& box, const HaloShape& shape);
 
-  /// Cells of an array in each dimension, with ghosts.
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] int quantities() const { return quantities_; }
+  [[nodiscard]] int quantities() const { return shape_.quantities; }
   /// The allocation: the first cell of the first array.
   [[nodiscard]] double* data() const { return memory_.doubles(); }
   /// Where a part of an array begins, of a block that is at `base`: this one, or another rank's.
-  [[nodiscard]] BoxEnd end_at(double* base, int quantity, const Halo::Part& part) const;
+  [[nodiscard]] BoxEnd end_at(double* base, int quantity, const strake::Box& part) const;
 
   /// As Contender::fill(), wrong_cells(). Both end when the device has done it.
   void fill(int epoch);
   [[nodiscard]] std::int64_t wrong_cells(int epoch) const;
 
  private:
-  [[nodiscard]] double* array(int quantity) const { return data() + quantity * cells_; }
+  [[nodiscard]] double* array(int quantity) const { return data() + quantity * shape_.cells(); }
 
-  int size_;
-  int quantities_;
-  std::int64_t cells_;  // of an array
-  strake::Index3 extent_;
-  strake::Box owned_;
-  strake::Box stored_;
+  BlockShape shape_;
+  BlockCells places_;
   DeviceMemory memory_;
 };
 

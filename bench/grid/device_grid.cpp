@@ -2,8 +2,6 @@
 
 #include <mpi.h>
 
-#include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <functional>
@@ -13,10 +11,11 @@
 
 #include "grid/device.hpp"
 #include "grid/not_fused.hpp"
-#include "grid/numbers.hpp"
+#include "mpi/numbers.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "strake/grid.hpp"
+#include "support/sampling.hpp"
 
 namespace bench {
 namespace {
@@ -59,15 +58,11 @@ class DeviceGridContender final : public Contender {
       : pace_(pace),
         places_(use_places(shape.gpus)),
         // The blocks of a rank that has several are one above the other, along z.
-        grid_(
-            MPI_COMM_WORLD,
-            std::array<std::int64_t, 3>{
-                box.dims()[2] * std::int64_t{shape.edge}, box.dims()[1] * std::int64_t{shape.edge},
-                std::int64_t{box.dims()[0]} * shape.gpus * std::int64_t{shape.edge}},
-            {.radius = shape.radius,
-             .periodic = {true, true, true},
-             .counts = {box.dims()[2], box.dims()[1], box.dims()[0] * shape.gpus},
-             .places = places_}) {
+        grid_(MPI_COMM_WORLD, along_z(BlockCells(box, shape).extent(), shape.gpus),
+              {.radius = shape.radius,
+               .periodic = {true, true, true},
+               .counts = along_z(box.counts(), shape.gpus),
+               .places = places_}) {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
     if (is_fused(pace)) {
@@ -85,19 +80,18 @@ class DeviceGridContender final : public Contender {
   }
   void exchange() override {
     if (pace_ == Pace::Wait) return grid_.exchange().wait();
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     if (graph_) {
       graph_->launch(stream_);
     } else {
       enqueue();
     }
-    calls_ += std::chrono::steady_clock::now() - begin;
+    calls_seconds_ += watch.seconds();
     enqueued_ += exchanges();
     check(cudaStreamSynchronize(stream_.native()));
   }
   [[nodiscard]] double host_us() const override {
-    return enqueued_ == 0 ? -1
-                          : std::chrono::duration<double, std::micro>(calls_).count() / enqueued_;
+    return enqueued_ == 0 ? -1 : calls_seconds_ * 1e6 / enqueued_;
   }
   [[nodiscard]] std::string plan() const override { return grid_.plan(); }
   void fill(int epoch) override {
@@ -142,6 +136,11 @@ class DeviceGridContender final : public Contender {
                                             const strake::Box& filled, int epoch) const {
     return grid_numbers(view.stored(), filled, grid_.extent(), quantity, fields_.size(), epoch);
   }
+  template <typename Counts>
+  static Counts along_z(Counts counts, int times) {
+    counts[2] *= times;
+    return counts;
+  }
   static std::vector<strake::Place> use_places(int gpus) {
     const int first = use_device() * gpus % devices();
     std::vector<strake::Place> places;
@@ -163,7 +162,7 @@ class DeviceGridContender final : public Contender {
   std::vector<strake::Field<double>> fields_;
   std::optional<NotFused> not_fused_;
   std::optional<Graph> graph_;
-  std::chrono::steady_clock::duration calls_{};
+  double calls_seconds_ = 0;
   int enqueued_ = 0;
 };
 

@@ -23,18 +23,17 @@ std::vector<Tile> tiles_of(const std::vector<BoxCopy>& boxes) {
   return tiles;
 }
 
-BoxCopy copy_of(const Triple& sizes, const BoxEnd& to, const BoxEnd& from) {
-  const std::int64_t cells = std::int64_t{sizes[0]} * sizes[1] * sizes[2];
-  if (cells >= std::int64_t{1} << 31)
-    throw strake::InvalidArgument("a box of " + std::to_string(cells) +
+BoxCopy copy_of(const strake::Box& box, const BoxEnd& to, const BoxEnd& from) {
+  if (box.size() >= std::int64_t{1} << 31)
+    throw strake::InvalidArgument("a box of " + std::to_string(box.size()) +
                                   " cells is too large for the packing kernel");
-  return {to, from, static_cast<std::uint32_t>(cells),
-          divisor_of(static_cast<std::uint32_t>(sizes[2])),
-          divisor_of(static_cast<std::uint32_t>(sizes[1]))};
+  return {to, from, static_cast<std::uint32_t>(box.size()),
+          divisor_of(static_cast<std::uint32_t>(box.extent(0))),
+          divisor_of(static_cast<std::uint32_t>(box.extent(1)))};
 }
 
-BoxEnd dense(double* at, const Triple& sizes) {
-  return {at, sizes[2], std::int64_t{sizes[1]} * sizes[2]};
+BoxEnd dense(double* at, const strake::Box& box) {
+  return {at, box.extent(0), box.extent(1) * box.extent(0)};
 }
 
 }  // namespace
@@ -43,12 +42,10 @@ BoxCopies::BoxCopies(const std::vector<BoxCopy>& boxes) : BoxCopies(boxes, tiles
 
 BoxCopies::BoxCopies(const std::vector<BoxCopy>& boxes, const std::vector<Tile>& tiles)
     : tile_count_(static_cast<std::uint32_t>(tiles.size())),
-      boxes_(DeviceMemory::Where::Device, bytes_of(boxes)),
-      tiles_(DeviceMemory::Where::Device, bytes_of(tiles)) {
-  check(cudaMemcpy(boxes_.data(), boxes.data(), static_cast<std::size_t>(bytes_of(boxes)),
-                   cudaMemcpyHostToDevice));
-  check(cudaMemcpy(tiles_.data(), tiles.data(), static_cast<std::size_t>(bytes_of(tiles)),
-                   cudaMemcpyHostToDevice));
+      boxes_(Where::Device, bytes_of(boxes)),
+      tiles_(Where::Device, bytes_of(tiles)) {
+  boxes_.write(boxes.data());
+  tiles_.write(tiles.data());
   check(cudaDeviceSynchronize());
 }
 
@@ -58,8 +55,7 @@ void BoxCopies::enqueue(cudaStream_t stream) const {
                       reinterpret_cast<const Tile*>(tiles_.data()), tile_count_, stream));
 }
 
-PackedContender::PackedContender(const RankBox& box, const HaloShape& shape,
-                                 DeviceMemory::Where buffers)
+PackedContender::PackedContender(const RankBox& box, const HaloShape& shape, Where buffers)
     : BlockContender(box, shape) {
   int self = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &self);
@@ -69,7 +65,7 @@ PackedContender::PackedContender(const RankBox& box, const HaloShape& shape,
   // parts are as large: a peer gets as many cells as come from it.
   std::map<int, std::int64_t> cells_of_peer;
   for (const Transfer& t : transfers)
-    if (t.to != self) cells_of_peer[t.to] += cells_of(t.sent) * shape.quantities;
+    if (t.to != self) cells_of_peer[t.to] += t.sent.size() * shape.quantities;
   std::int64_t all = 0;
   for (const auto& [peer, cells] : cells_of_peer) all += cells;
   constexpr std::int64_t kSize = sizeof(double);
@@ -93,15 +89,14 @@ PackedContender::PackedContender(const RankBox& box, const HaloShape& shape,
     for (int q = 0; q < shape.quantities; ++q) {
       const BoxEnd sent = block().end_at(block().data(), q, t.sent);
       const BoxEnd ghosts = block().end_at(block().data(), q, t.ghosts);
-      const Triple& sizes = t.sent.sizes;
       if (t.to == self) {  // and so it comes from there
-        packs.push_back(copy_of(sizes, ghosts, sent));
+        packs.push_back(copy_of(t.sent, ghosts, sent));
         continue;
       }
-      packs.push_back(copy_of(sizes, dense(out[t.to], sizes), sent));
-      unpacks.push_back(copy_of(sizes, ghosts, dense(in[t.from], sizes)));
-      out[t.to] += cells_of(t.sent);
-      in[t.from] += cells_of(t.ghosts);
+      packs.push_back(copy_of(t.sent, dense(out[t.to], t.sent), sent));
+      unpacks.push_back(copy_of(t.ghosts, ghosts, dense(in[t.from], t.ghosts)));
+      out[t.to] += t.sent.size();
+      in[t.from] += t.ghosts.size();
     }
   }
   pack_ = std::make_unique<BoxCopies>(packs);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "grid/device_block.hpp"
-#include "grid/transfers.hpp"
 
 namespace bench {
 
@@ -26,7 +25,7 @@ class BoxCopies {
 
 class PackedContender : public BlockContender {
  public:
-  PackedContender(const RankBox& box, const HaloShape& shape, DeviceMemory::Where buffers);
+  PackedContender(const RankBox& box, const HaloShape& shape, Where buffers);
 
  protected:
   /// A message to a peer and one from there, of as many cells each.

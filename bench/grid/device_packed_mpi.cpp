@@ -13,7 +13,7 @@ namespace {
 
 class PackedMpiContender final : public PackedContender {
  public:
-  PackedMpiContender(const RankBox& box, const HaloShape& shape, DeviceMemory::Where buffers)
+  PackedMpiContender(const RankBox& box, const HaloShape& shape, Where buffers)
       : PackedContender(box, shape, buffers), requests_(2 * messages().size(), MPI_REQUEST_NULL) {
     for (const Message& message : messages())
       if (message.cells > std::numeric_limits<int>::max())
@@ -50,7 +50,7 @@ bool mpi_takes_device_memory() {
 }  // namespace
 
 std::unique_ptr<Contender> make_packed_pinned(const RankBox& box, const HaloShape& shape) {
-  return std::make_unique<PackedMpiContender>(box, shape, DeviceMemory::Where::Pinned);
+  return std::make_unique<PackedMpiContender>(box, shape, Where::Pinned);
 }
 
 std::unique_ptr<Contender> make_packed_aware(const RankBox& box, const HaloShape& shape) {
@@ -61,7 +61,7 @@ std::unique_ptr<Contender> make_packed_aware(const RankBox& box, const HaloShape
       std::fprintf(stderr, "messages of device memory are left out: the MPI library takes none\n");
     return nullptr;
   }
-  return std::make_unique<PackedMpiContender>(box, shape, DeviceMemory::Where::Device);
+  return std::make_unique<PackedMpiContender>(box, shape, Where::Device);
 }
 
 }  // namespace bench

@@ -10,9 +10,7 @@ class PackedNcclContender final : public PackedContender {
  public:
   PackedNcclContender(const RankBox& box, const HaloShape& shape,
                       std::unique_ptr<NcclCommunicator> nccl, int exchanges)
-      : PackedContender(box, shape, DeviceMemory::Where::Device),
-        nccl_(std::move(nccl)),
-        exchanges_(exchanges) {}
+      : PackedContender(box, shape, Where::Device), nccl_(std::move(nccl)), exchanges_(exchanges) {}
   [[nodiscard]] int exchanges() const override { return exchanges_; }
   void exchange() override {
     for (int i = 0; i < exchanges_; ++i) {

@@ -12,7 +12,6 @@
 
 #include "grid/bar.hpp"
 #include "grid/contenders.hpp"
-#include "grid/transfers.hpp"
 #include "mpi/environment.hpp"
 #include "mpi/paired_sampling.hpp"
 #include "strake/error.hpp"
@@ -132,25 +131,14 @@ std::vector<std::vector<double>> sample_all(const Budget& budget,
   std::vector<Plan> plans;
   for (const Running& running : contenders)
     plans.push_back(plan_together(budget, [&] { running.contender->exchange(); }));
-  std::vector<std::vector<double>> seconds(contenders.size());
-  for (int turn = 0; turn < kTurns; ++turn) {
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      // Another one is first in each turn.
-      const std::size_t which = (i + static_cast<std::size_t>(turn)) % contenders.size();
-      Contender& contender = *contenders[which].contender;
-      const int samples = plans[which].samples;
-      const Plan part{plans[which].calls, samples * (turn + 1) / kTurns - samples * turn / kTurns};
-      MPI_Barrier(MPI_COMM_WORLD);
-      contender.exchange();  // does not count: another one's arrays are in the caches
-      const std::vector<double> taken = take_samples(part, [&] { contender.exchange(); });
-      seconds[which].insert(seconds[which].end(), taken.begin(), taken.end());
-    }
-  }
+  auto seconds = sample_by_turns(plans, {.count = kTurns, .rotated = true},
+                                 [&](std::size_t which, const Plan& part, std::vector<double>& to) {
+                                   Contender& contender = *contenders[which].contender;
+                                   take_together(
+                                       part, [&] { contender.exchange(); }, to);
+                                 });
   for (std::size_t i = 0; i < contenders.size(); ++i)
-    for (double& sample : seconds[i]) sample /= contenders[i].contender->exchanges();
-  for (std::vector<double>& samples : seconds)
-    MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE,
-                  MPI_MAX, MPI_COMM_WORLD);
+    seconds[i] = slowest_rank(scaled(seconds[i], 1.0 / contenders[i].contender->exchanges()));
   return seconds;
 }
 

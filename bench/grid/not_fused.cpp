@@ -12,9 +12,9 @@ namespace bench {
 namespace {
 
 /// From the first stored cell on.
-strake::Layout layout_of(const Halo::Part& part, const strake::View<double>& view) {
+strake::Layout layout_of(const strake::Box& part, const strake::View<double>& view) {
   constexpr std::int64_t kSize = sizeof(double);
-  return strake::layout_of(box_of(part), {kSize, view.stride(1) * kSize, view.stride(2) * kSize});
+  return strake::layout_of(part, {kSize, view.stride(1) * kSize, view.stride(2) * kSize});
 }
 
 }  // namespace

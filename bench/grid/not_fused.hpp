@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "grid/transfers.hpp"
+#include "mpi/halo.hpp"
 #include "strake/exchange.hpp"
 #include "strake/grid.hpp"
 #include "strake/stream.hpp"

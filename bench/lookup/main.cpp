@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -16,6 +15,8 @@
 
 #include "exchange/choice/choice.hpp"
 #include "machine/profile.hpp"
+#include "measure/summary.hpp"
+#include "measure/timing.hpp"
 #include "mpi/elements.hpp"
 #include "strake/layout.hpp"
 
@@ -27,12 +28,6 @@ using machine::Direction;
 using machine::Message;
 
 constexpr std::size_t kKeys = 10000;
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 machine::Result result(std::string name, std::int64_t bytes, std::int64_t block, std::int64_t pitch,
                        double median) {
@@ -95,23 +90,20 @@ std::vector<Message> random_messages(std::size_t count, MemoryKind kind, unsigne
 /// Nanoseconds per message of `choose`.
 template <typename One, typename Choose>
 double time_all(const std::vector<One>& messages, Choose&& choose) {
-  unsigned sum = 0;
-  const double begin = now_ns();
-  for (const One& message : messages) sum += static_cast<unsigned>(choose(message).transport);
-  const double took = now_ns() - begin;
-  asm volatile("" : : "r"(sum));
-  return took / static_cast<double>(messages.size());
+  const auto all = [&] {
+    unsigned sum = 0;
+    for (const One& message : messages) sum += static_cast<unsigned>(choose(message).transport);
+    asm volatile("" : : "r"(sum));
+  };
+  return measure::time_calls(1, all) * 1e9 / static_cast<double>(messages.size());
 }
 
-void print(const char* name, std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  const auto quantile = [&](double q) {
-    return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))];
-  };
+void print(const char* name, const std::vector<double>& samples) {
+  const measure::Summary ns = measure::summarize(samples);
   fmt::print(R"({{"benchmark":"lookup","case":"{}","unit":"-ns","median":{:.2f},"p10":{:.2f},)"
              R"("p90":{:.2f},"samples":{}}})"
              "\n",
-             name, quantile(0.5), quantile(0.1), quantile(0.9), samples.size());
+             name, ns.median, ns.p10, ns.p90, ns.count);
 }
 
 bool same(Choice a, Choice b) {

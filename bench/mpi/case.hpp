@@ -19,6 +19,13 @@ struct Case {
   std::vector<Block> blocks;  ///< in packed order, listed without the datatype's help
 };
 
+/// Adds the rows of a box of an array of such elements, in C order.
+void add_rows(Case& c, const strake::Box& cells, const strake::Index3& array,
+              std::int64_t element_bytes);
+/// A box of such an array.
+Case box_case(const strake::Box& cells, const strake::Index3& array, MPI_Datatype element,
+              std::int64_t element_bytes);
+
 /// A case is made when its turn comes: its lists may be long.
 struct CaseSource {
   std::string name;  ///< group/case

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdio>
 #include <functional>
+#include <numeric>
 
 #include "mpi/datatype.hpp"
 #include "mpi/environment.hpp"
 #include "mpi/index_list.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
+#include "support/sampling.hpp"
 
 namespace {
 
@@ -72,14 +74,6 @@ Subject indexed_lengths(int count) {
           [lengths, places] { return indexed(lengths, places, MPI_DOUBLE); }};
 }
 
-// Seconds per type of each of the calls, one sample of `types` types.
-struct Times {
-  double create;
-  double commit;
-  double use;
-  double free;
-};
-
 void use(const Datatype& type) {
   static std::byte nothing;  // not touched
   MPI_Request request = MPI_REQUEST_NULL;
@@ -87,65 +81,52 @@ void use(const Datatype& type) {
   MPI_Request_free(&request);
 }
 
-Times time_types(const Subject& subject, int types) {
+constexpr std::array<const char*, 4> kCalls = {"create", "commit", "first use", "free"};
+
+// Seconds per type of each of the calls, one sample of `types` types.
+std::array<double, kCalls.size()> time_types(const Subject& subject, int types) {
   std::vector<Datatype> made;
   made.reserve(static_cast<std::size_t>(types));
-  const double start = now();
-  for (int i = 0; i < types; ++i) made.push_back(subject.make());
-  const double created = now();
-  for (const Datatype& type : made) {
-    MPI_Datatype handle = type.get();
-    MPI_Type_commit(&handle);
-  }
-  const double committed = now();
-  for (const Datatype& type : made) use(type);
-  const double used = now();
-  made.clear();
-  return {(created - start) / types, (committed - created) / types, (used - committed) / types,
-          (now() - used) / types};
+  const double create = mean_call(types, [&] { made.push_back(subject.make()); });
+  const auto per_type = [&](const auto& call_all) { return time_calls(1, call_all) / types; };
+  const double commit = per_type([&] {
+    for (const Datatype& type : made) type.commit();
+  });
+  const double first_use = per_type([&] {
+    for (const Datatype& type : made) use(type);
+  });
+  return {create, commit, first_use, per_type([&] { made.clear(); })};
 }
 
 bool measure(const Subject& subject, const Options& options, const Report& report) {
   {
     const Datatype type = subject.make();
-    MPI_Datatype handle = type.get();
-    MPI_Type_commit(&handle);
+    type.commit();
     MPI_Count size = 0;
-    MPI_Type_size_x(handle, &size);
+    MPI_Type_size_x(type.get(), &size);
     if (size != subject.bytes) {
       std::fprintf(stderr, "%s: size is %lld, not %lld\n", subject.name.c_str(),
                    static_cast<long long>(size), static_cast<long long>(subject.bytes));
       return false;
     }
   }
-  const Times trial = time_types(subject, 1);
-  const double call = trial.create + trial.commit + trial.use + trial.free;
+  const auto trial = time_types(subject, 1);
   // Few types at a time, so that their descriptions fit a cache as in an application that makes
   // one.
-  const Plan plan = plan_for(call, options.budget);
+  const Plan plan = plan_for(std::accumulate(trial.begin(), trial.end(), 0.0), options.budget);
   const int types = std::min(plan.calls, 64);
-  std::vector<double> create;
-  std::vector<double> commit;
-  std::vector<double> first_use;
-  std::vector<double> release;
+  std::array<std::vector<double>, kCalls.size()> seconds;
   for (int i = 0; i < plan.samples; ++i) {
-    const Times times = time_types(subject, types);
-    create.push_back(times.create * 1e6);
-    commit.push_back(times.commit * 1e6);
-    first_use.push_back(times.use * 1e6);
-    release.push_back(times.free * 1e6);
+    const auto times = time_types(subject, types);
+    for (std::size_t call = 0; call < times.size(); ++call) seconds[call].push_back(times[call]);
   }
-  const auto line = [&](const char* op, const std::vector<double>& samples) {
-    const Summary summary = summarize(samples);
+  for (std::size_t call = 0; call < kCalls.size(); ++call) {
+    const Summary summary = summarize(to_microseconds(seconds[call]));
     report.line(subject.name, summary, "-us",
-                {{"op", op},
+                {{"op", kCalls[call]},
                  {"blocks", subject.blocks},
                  {"ns_per_block", 1e3 * summary.median / static_cast<double>(subject.blocks)}});
-  };
-  line("create", create);
-  line("commit", commit);
-  line("first use", first_use);
-  line("free", release);
+  }
   return true;
 }
 

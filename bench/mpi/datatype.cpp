@@ -1,5 +1,7 @@
 #include "mpi/datatype.hpp"
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
 namespace bench {
@@ -42,6 +44,18 @@ Datatype subarray(std::span<const int> sizes, std::span<const int> subsizes,
   MPI_Type_create_subarray(static_cast<int>(sizes.size()), sizes.data(), subsizes.data(),
                            starts.data(), MPI_ORDER_C, old.get(), &type);
   return Datatype::owning(type);
+}
+
+Datatype subarray(const strake::Box& cells, const strake::Index3& array, const Datatype& old) {
+  std::array<int, 3> sizes{};
+  std::array<int, 3> subsizes{};
+  std::array<int, 3> starts{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    sizes[2 - axis] = static_cast<int>(array[axis]);
+    subsizes[2 - axis] = static_cast<int>(cells.extent(static_cast<int>(axis)));
+    starts[2 - axis] = static_cast<int>(cells.lower[axis]);
+  }
+  return subarray(sizes, subsizes, starts, old);
 }
 
 Datatype resized(const Datatype& old, MPI_Aint extent_bytes) {

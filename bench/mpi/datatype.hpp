@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "strake/box.hpp"
+
 namespace bench {
 
 /// Owns a derived type, or refers to a named one.
@@ -31,6 +33,10 @@ class Datatype {
     if (owned_) MPI_Type_free(&type_);
   }
   [[nodiscard]] MPI_Datatype get() const { return type_; }
+  void commit() const {
+    MPI_Datatype handle = type_;  // MPI does not change it
+    MPI_Type_commit(&handle);
+  }
 
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
@@ -45,6 +51,8 @@ Datatype indexed_block(int blocklength, std::span<const int> places, const Datat
 /// C order: the last dimension is contiguous.
 Datatype subarray(std::span<const int> sizes, std::span<const int> subsizes,
                   std::span<const int> starts, const Datatype& old);
+/// Cells of an array with so many along each axis, x contiguous.
+Datatype subarray(const strake::Box& cells, const strake::Index3& array, const Datatype& old);
 Datatype resized(const Datatype& old, MPI_Aint extent_bytes);
 
 /// A member of a struct type: one element of `type` at `offset`.

@@ -44,4 +44,10 @@ void Environment::require_ranks(int wanted) const {
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
+bool all_ranks(bool yes) {
+  int all = yes ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all == 1;
+}
+
 }  // namespace bench

@@ -25,4 +25,7 @@ class Environment {
   int ranks_ = 1;
 };
 
+/// Whether all ranks say yes. Collective.
+[[nodiscard]] bool all_ranks(bool yes);
+
 }  // namespace bench

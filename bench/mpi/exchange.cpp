@@ -2,7 +2,6 @@
 // that programs use: every ghost cell is checked before and after the timing.
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,36 +54,18 @@ std::vector<ExchangeCase> usual_cases(bool quick) {
   return cases;
 }
 
-// Fills the grid anew and exchanges once: cells that are wrong on all ranks together. An epoch's
-// data differs from another's, so that a ghost cell of an earlier exchange is found.
-std::int64_t wrong_cells(Halo& halo, const std::function<void()>& exchange, int epoch) {
-  halo.fill(epoch);
-  exchange();
-  std::int64_t wrong = halo.wrong_cells(epoch);
-  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-  return wrong;
-}
-
-// Whether all cells were right; prints the line if so.
 bool measure(const ExchangeCase& one, const RankBox& box, const Budget& budget, double settles_in,
-             bool speaks, const Report& report) {
+             int rank, const Report& report) {
   Halo halo(box, one.shape);
   const auto exchange = one.form->prepare(halo);
-  std::vector<double> samples;
-  std::int64_t wrong = wrong_cells(halo, exchange, 0);
-  if (wrong == 0) {
-    samples = slowest_rank(sample_in_slices(budget, settles_in, exchange));
-    wrong = wrong_cells(halo, exchange, 1);
-  }
-  if (speaks && wrong != 0) {
-    std::fprintf(stderr, "%s: %lld wrong cells\n", one.name().c_str(),
-                 static_cast<long long>(wrong));
-  }
-  if (speaks && wrong == 0) {
-    report.line(one.name(), summarize(to_microseconds(samples)), "-us",
-                {{"op", "exchange"}, {"bytes_per_rank", halo.bytes_sent()}});
-  }
-  return wrong == 0;
+  const auto wrong = [&](int epoch) {
+    halo.fill(epoch);
+    exchange();
+    return halo.wrong_cells(epoch);
+  };
+  return measure_checked(
+      {one.name(), "exchange", halo_bytes(box, one.shape).all(), exchange, wrong}, budget,
+      settles_in, rank, report);
 }
 
 }  // namespace
@@ -121,7 +102,7 @@ int main(int argc, char** argv) {
   for (const ExchangeCase& one : cases) {
     if (options.list && mpi.rank() == 0) std::puts(one.name().c_str());
     if (options.list || !options.selects(one.name())) continue;
-    right &= measure(one, box, options.budget, *settles_in, mpi.rank() == 0, report);
+    right &= measure(one, box, options.budget, *settles_in, mpi.rank(), report);
   }
   return right ? 0 : 1;
 }

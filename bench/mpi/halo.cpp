@@ -1,102 +1,86 @@
 #include "mpi/halo.hpp"
 
+#include <algorithm>
+
+#include "mpi/numbers.hpp"
+
 namespace bench {
 
 RankBox::RankBox(int rank, int ranks) {
-  MPI_Dims_create(ranks, 3, dims_.data());
-  at_ = {rank / (dims_[1] * dims_[2]), rank / dims_[2] % dims_[1], rank % dims_[2]};
+  std::array<int, 3> zyx{};
+  MPI_Dims_create(ranks, 3, zyx.data());
+  counts_ = {zyx[2], zyx[1], zyx[0]};
+  at_ = strake::index_of(rank, counts_);
 }
 
-int RankBox::neighbour(const Triple& direction, int sign) const {
-  const auto xyz = [](const Triple& zyx) { return strake::Index3{zyx[2], zyx[1], zyx[0]}; };
-  const strake::Direction d = direction_of(direction);
-  const strake::Index3 counts = xyz(dims_);
-  return static_cast<int>(
-      strake::number_of(*strake::neighbour(xyz(at_), sign < 0 ? -d : d, counts), counts));
+std::array<int, 3> RankBox::counts() const {
+  std::array<int, 3> counts{};
+  for (std::size_t axis = 0; axis < 3; ++axis) counts[axis] = static_cast<int>(counts_[axis]);
+  return counts;
 }
 
-Halo::Halo(const RankBox& box, const HaloShape& shape)
-    : box_(box), shape_(shape), size_(shape.edge + 2 * shape.radius) {
-  for (int q = 0; q < shape.quantities; ++q) {
-    arrays_.emplace_back(std::int64_t{8} * size_ * size_ * size_, shape_.memory);
-  }
+int RankBox::neighbour(strake::Direction direction) const {
+  return static_cast<int>(strake::number_of(*strake::neighbour(at_, direction, counts_), counts_));
+}
+
+std::vector<Transfer> transfers_of(const RankBox& box, const HaloShape& shape) {
+  std::vector<Transfer> all;
   for (const strake::Direction d : strake::kDirections) {
-    const Triple direction{d.z, d.y, d.x};
-    const Triple back{-d.z, -d.y, -d.x};
-    ways_.push_back({d.number(), direction, box.neighbour(direction, 1),
-                     box.neighbour(direction, -1), type_of(part(direction, false)),
-                     type_of(part(back, true))});
+    all.push_back(
+        {d.number(), box.neighbour(d), box.neighbour(-d), shape.sent(d), shape.ghosts(-d)});
   }
+  return all;
 }
 
-Halo::Part Halo::part(const HaloShape& shape, const Triple& direction, bool ghost) {
-  const std::int64_t first = shape.radius;
-  const std::int64_t end = first + shape.edge;
-  const strake::Box interior{{first, first, first}, {end, end, end}};
-  const strake::Direction d = direction_of(direction);
-  const strake::Box cells =
-      ghost ? strake::ghosts(interior, d, shape.radius) : strake::border(interior, d, shape.radius);
-  Part made{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    made.starts[2 - axis] = static_cast<int>(cells.lower[axis]);
-    made.sizes[2 - axis] = static_cast<int>(cells.extent(static_cast<int>(axis)));
-  }
-  return made;
-}
-
-Datatype Halo::type_of(const Part& part) const {
-  Datatype type = subarray(Triple{size_, size_, size_}, part.sizes, part.starts, MPI_DOUBLE);
-  MPI_Datatype handle = type.get();
-  MPI_Type_commit(&handle);
-  return type;
-}
-
-std::int64_t Halo::bytes_sent() const {
-  std::int64_t bytes = 0;
-  for (const Way& way : ways_) {
-    MPI_Count size = 0;
-    MPI_Type_size_x(way.send.get(), &size);
-    bytes += size * shape_.quantities;
+HaloBytes halo_bytes(const RankBox& box, const HaloShape& shape) {
+  HaloBytes bytes;
+  for (const Transfer& transfer : transfers_of(box, shape)) {
+    (transfer.to == box.rank() ? bytes.within : bytes.to_others) +=
+        transfer.sent.size() * std::int64_t{sizeof(double)} * shape.quantities;
   }
   return bytes;
 }
 
-// By the cell's place in the whole periodic grid: a ghost's number is that of the cell it stands
-// for.
-double Halo::number(const Triple& cell, int quantity, int epoch) const {
-  std::int64_t n = epoch;
-  for (std::size_t d = 0; d < 3; ++d) {
-    const std::int64_t all = std::int64_t{box_.dims()[d]} * shape_.edge;
-    n = n * all + (std::int64_t{box_.at()[d]} * shape_.edge + cell[d] - shape_.radius + all) % all;
+BlockCells::BlockCells(const RankBox& box, const HaloShape& shape)
+    : quantities_(static_cast<std::size_t>(shape.quantities)) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    extent_[axis] = std::int64_t{box.counts()[axis]} * shape.edge;
+    owned_.lower[axis] = box.at()[axis] * shape.edge;
+    owned_.upper[axis] = owned_.lower[axis] + shape.edge;
   }
-  return static_cast<double>(n * shape_.quantities + quantity);
+  stored_ = strake::grown(owned_, shape.radius);
 }
 
-template <typename Visit>
-void Halo::for_each_cell(Visit&& visit) const {
-  for (int q = 0; q < shape_.quantities; ++q) {
-    auto* value = reinterpret_cast<double*>(array(q));
-    for (int z = 0; z < size_; ++z) {
-      for (int y = 0; y < size_; ++y) {
-        for (int x = 0; x < size_; ++x) visit(Triple{z, y, x}, q, *value++);
-      }
-    }
-  }
+std::vector<double> BlockCells::filled(int quantity, int epoch) const {
+  return grid_numbers(stored_, owned_, extent_, static_cast<std::size_t>(quantity), quantities_,
+                      epoch);
+}
+
+std::int64_t BlockCells::wrong(const std::vector<double>& values, int quantity, int epoch) const {
+  return count_different(values,
+                         grid_numbers(stored_, stored_, extent_, static_cast<std::size_t>(quantity),
+                                      quantities_, epoch));
+}
+
+Halo::Halo(const RankBox& box, const HaloShape& shape) : shape_(shape), cells_(box, shape) {
+  for (int q = 0; q < shape.quantities; ++q) arrays_.emplace_back(shape.bytes(), shape.memory);
+  const auto type_of = [&](const strake::Box& cells) {
+    Datatype type = subarray(cells, shape.sizes(), MPI_DOUBLE);
+    type.commit();
+    return type;
+  };
+  for (const Transfer& transfer : transfers_of(box, shape))
+    transfers_.push_back({transfer, type_of(transfer.sent), type_of(transfer.ghosts)});
 }
 
 void Halo::fill(int epoch) {
-  for_each_cell([&](const Triple& cell, int quantity, double& value) {
-    bool inside = true;
-    for (const int c : cell) inside &= c >= shape_.radius && c < shape_.radius + shape_.edge;
-    value = inside ? number(cell, quantity, epoch) : -1;
-  });
+  for (int q = 0; q < shape_.quantities; ++q) std::ranges::copy(cells_.filled(q, epoch), array(q));
 }
 
 std::int64_t Halo::wrong_cells(int epoch) const {
   std::int64_t wrong = 0;
-  for_each_cell([&](const Triple& cell, int quantity, const double& value) {
-    wrong += value != number(cell, quantity, epoch);
-  });
+  for (int q = 0; q < shape_.quantities; ++q)
+    wrong += cells_.wrong({array(q), array(q) + shape_.cells()}, q, epoch);
   return wrong;
 }
 

@@ -1,5 +1,5 @@
 /// \file  A rank's block of a periodic grid of doubles, with ghost cells on all sides, and what it
-/// sends to and receives from its 26 neighbours.
+/// sends to and receives from its 26 neighbours. Axes are x, y, z.
 #pragma once
 
 #include <array>
@@ -10,99 +10,98 @@
 #include "mpi/datatype.hpp"
 #include "mpi/memory.hpp"
 #include "strake/box.hpp"
+#include "support/block_shape.hpp"
 
 namespace bench {
-
-using Triple = std::array<int, 3>;  // z, y, x
 
 /// The job's ranks as a periodic box, x fastest.
 class RankBox {
  public:
   RankBox(int rank, int ranks);
-  [[nodiscard]] Triple dims() const { return dims_; }
-  [[nodiscard]] Triple at() const { return at_; }
-  /// The rank `sign` steps (1 or -1) in a direction. It may be this one.
-  [[nodiscard]] int neighbour(const Triple& direction, int sign) const;
+  [[nodiscard]] std::array<int, 3> counts() const;
+  [[nodiscard]] const strake::Index3& at() const { return at_; }
+  /// The next rank in a direction. It may be this one.
+  [[nodiscard]] int neighbour(strake::Direction direction) const;
+  [[nodiscard]] int rank() const { return static_cast<int>(strake::number_of(at_, counts_)); }
 
  private:
-  Triple dims_{};
-  Triple at_{};
+  strake::Index3 counts_{};
+  strake::Index3 at_{};
 };
 
-struct HaloShape {
-  int edge = 32;       ///< interior cells of a block in each dimension
-  int radius = 1;      ///< ghost cells on each side; at most `edge`
-  int quantities = 1;  ///< fields; each travels in messages of its own
-  int gpus = 1;        ///< of a rank, each with such a block (bench/grid)
+/// A rank's block. Each field travels in messages of its own.
+struct HaloShape : BlockShape {
+  int gpus = 1;  ///< of a rank, each with such a block (bench/grid)
   MemoryOf memory = MemoryOf::Heap;
 };
 
 /// A message that all ranks send in one direction. A rank receives it from the neighbour on the
 /// other side.
-struct Way {
+struct Transfer {
   int code;  ///< of the direction: 0 to 26 but 13
-  Triple direction;
   int to;
   int from;
-  Datatype send;     ///< interior cells
-  Datatype receive;  ///< ghost cells
+  strake::Box sent;    ///< interior cells
+  strake::Box ghosts;  ///< where the cells of `from` go
+};
+/// All 26, in the order of their codes.
+[[nodiscard]] std::vector<Transfer> transfers_of(const RankBox& box, const HaloShape& shape);
+
+/// Volume of the messages that a rank sends in one exchange of all fields. [bytes]
+struct HaloBytes {
+  std::int64_t within = 0;  ///< to itself
+  std::int64_t to_others = 0;
+  [[nodiscard]] std::int64_t all() const { return within + to_others; }
+};
+[[nodiscard]] HaloBytes halo_bytes(const RankBox& box, const HaloShape& shape);
+
+/// The cells of a rank's block by their places in the whole grid.
+class BlockCells {
+ public:
+  BlockCells(const RankBox& box, const HaloShape& shape);
+  /// Cells of the whole grid.
+  [[nodiscard]] const strake::Index3& extent() const { return extent_; }
+  /// Values of a field's cells, x fastest: interior cells hold a number that says cell, field and
+  /// `epoch`; ghosts hold -1.
+  [[nodiscard]] std::vector<double> filled(int quantity, int epoch) const;
+  /// How many of a field's values are not those of the whole grid, ghosts too.
+  [[nodiscard]] std::int64_t wrong(const std::vector<double>& values, int quantity,
+                                   int epoch) const;
+
+ private:
+  std::size_t quantities_;
+  strake::Index3 extent_;
+  strake::Box owned_;
+  strake::Box stored_;
 };
 
-[[nodiscard]] inline strake::Direction direction_of(const Triple& zyx) {
-  return {zyx[2], zyx[1], zyx[0]};
-}
-
+/// The block's arrays in the memory of the host.
 class Halo {
  public:
   Halo(const RankBox& box, const HaloShape& shape);
 
-  /// Some cells of an array.
-  struct Part {
-    Triple starts;
-    Triple sizes;
+  /// Datatypes of a transfer's cells.
+  struct Types {
+    Transfer transfer;
+    Datatype send;
+    Datatype receive;
   };
-  /// The cells that are sent in a direction, or the ghost cells on that side, counted from the
-  /// array's first ghost cell.
-  [[nodiscard]] static Part part(const HaloShape& shape, const Triple& direction, bool ghost);
-  [[nodiscard]] Part part(const Triple& direction, bool ghost) const {
-    return part(shape_, direction, ghost);
-  }
-  /// Cells of an array in each dimension, with ghosts.
-  [[nodiscard]] int size() const { return size_; }
-
   /// In the order of their codes.
-  [[nodiscard]] const std::vector<Way>& ways() const { return ways_; }
-  [[nodiscard]] int quantities() const { return shape_.quantities; }
-  [[nodiscard]] std::byte* array(int quantity) const {
-    return arrays_[static_cast<std::size_t>(quantity)].data();
+  [[nodiscard]] const std::vector<Types>& transfers() const { return transfers_; }
+  [[nodiscard]] const HaloShape& shape() const { return shape_; }
+  [[nodiscard]] double* array(int quantity) const {
+    return reinterpret_cast<double*>(arrays_[static_cast<std::size_t>(quantity)].data());
   }
-  [[nodiscard]] std::int64_t bytes_sent() const;
 
-  /// Interior cells hold a number that says cell, field and `epoch`; ghosts hold -1.
+  /// As BlockCells has them.
   void fill(int epoch);
-  /// Cells that do not hold what the whole grid has there, ghosts too.
   [[nodiscard]] std::int64_t wrong_cells(int epoch) const;
 
  private:
-  [[nodiscard]] Datatype type_of(const Part& part) const;
-  [[nodiscard]] double number(const Triple& cell, int quantity, int epoch) const;
-  template <typename Visit>
-  void for_each_cell(Visit&& visit) const;
-
-  const RankBox& box_;
   HaloShape shape_;
-  int size_;
+  BlockCells cells_;
   std::vector<Memory> arrays_;
-  std::vector<Way> ways_;
+  std::vector<Types> transfers_;
 };
-
-[[nodiscard]] inline strake::Box box_of(const Halo::Part& part) {
-  strake::Box made;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    made.lower[axis] = part.starts[2 - axis];
-    made.upper[axis] = part.starts[2 - axis] + part.sizes[2 - axis];
-  }
-  return made;
-}
 
 }  // namespace bench

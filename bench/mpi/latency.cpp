@@ -126,9 +126,8 @@ int main(int argc, char** argv) {
   for (const Measurement& m : measurements) {
     if (options.list && rank == 0) std::puts(m.name.c_str());
     if (options.list || !options.selects(m.name)) continue;
-    std::vector<double> samples = to_microseconds(sample_together(options.budget, m.body));
-    for (double& s : samples) s /= m.calls_per_body;
-    if (rank == 0) report.line(m.name, summarize(samples), "-us", {{"op", "call"}});
+    const auto us = scaled(sample_together(options.budget, m.body), 1e6 / m.calls_per_body);
+    if (rank == 0) report.line(m.name, summarize(us), "-us", {{"op", "call"}});
   }
   MPI_Type_free(&strided);
   return 0;

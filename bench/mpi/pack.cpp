@@ -80,8 +80,7 @@ int run(const Options& options, const Report& report) {
   for (const CaseSource& source : all_cases(options.quick)) {
     if (!options.selects(source.name)) continue;
     const Case c = source.make();
-    MPI_Datatype type = c.type.get();
-    MPI_Type_commit(&type);
+    c.type.commit();
     const std::string error = check_pack(c);
     if (error.empty()) {
       measure(source.name, c, call_us, options, report);

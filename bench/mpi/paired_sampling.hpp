@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
-#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -17,15 +17,20 @@ namespace bench {
 /// Rank 0's plan for a body, on all ranks.
 template <typename Body>
 Plan plan_together(const Budget& budget, Body&& body) {
-  body();
-  const auto agree = [&](double call_seconds) {
-    const Plan mine = plan_for(call_seconds, budget);
+  return plan_of(budget, body, [](const Plan& mine) {
     int plan[2] = {mine.calls, mine.samples};
     MPI_Bcast(plan, 2, MPI_INT, 0, MPI_COMM_WORLD);
     return Plan{plan[0], plan[1]};
-  };
-  const int trial = agree(time_calls(3, body)).calls;
-  return agree(time_calls(trial, body));
+  });
+}
+
+/// Appends samples of a body that all ranks call equally often, after a call that does not count:
+/// others' data is in the caches.
+template <typename Body>
+void take_together(const Plan& plan, Body&& body, std::vector<double>& to) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  body();
+  take_samples(plan, body, to);
 }
 
 /// Calls `body` on all ranks equally often. Seconds per call as rank 0 sees them; other ranks'
@@ -33,33 +38,29 @@ Plan plan_together(const Budget& budget, Body&& body) {
 template <typename Body>
 std::vector<double> sample_together(const Budget& budget, Body&& body) {
   Turns::instance().next();
-  const Plan plan = plan_together(budget, body);
-  MPI_Barrier(MPI_COMM_WORLD);
-  return take_samples(plan, body);
+  std::vector<double> seconds;
+  take_together(plan_together(budget, body), body, seconds);
+  return seconds;
 }
 
-/// Samples two bodies as sample_together() does one: some samples of each by turns, each time after
-/// a call that does not count.
+/// Samples two bodies as sample_together() does one, by turns.
 template <typename First, typename Second>
-std::array<std::vector<double>, 2> sample_both(const Budget& budget, First&& first,
-                                               Second&& second) {
+std::vector<std::vector<double>> sample_both(const Budget& budget, First&& first, Second&& second) {
   constexpr int kTurns = 5;
   Turns::instance().next();
-  const Plan plans[] = {plan_together(budget, first), plan_together(budget, second)};
-  std::array<std::vector<double>, 2> seconds;
-  const auto add = [&](int which, int turn, auto& body) {
-    const int samples = plans[which].samples;
-    const Plan part{plans[which].calls, samples * (turn + 1) / kTurns - samples * turn / kTurns};
-    MPI_Barrier(MPI_COMM_WORLD);
-    body();
-    const std::vector<double> taken = take_samples(part, body);
-    seconds[which].insert(seconds[which].end(), taken.begin(), taken.end());
-  };
-  for (int turn = 0; turn < kTurns; ++turn) {
-    add(0, turn, first);
-    add(1, turn, second);
-  }
-  return seconds;
+  return sample_by_turns({plan_together(budget, first), plan_together(budget, second)}, {kTurns},
+                         [&](std::size_t which, const Plan& part, std::vector<double>& to) {
+                           if (which == 0) return take_together(part, first, to);
+                           take_together(part, second, to);
+                         });
+}
+
+/// Each sample is the slowest rank's. Ranks that disagree about the number of samples would be a
+/// fault of the program.
+inline std::vector<double> slowest_rank(std::vector<double> samples) {
+  MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE, MPI_MAX,
+                MPI_COMM_WORLD);
+  return samples;
 }
 
 /// A function beneath what an interposer takes over, "PMPI_Send". Found by its name, not called by
@@ -86,9 +87,7 @@ std::vector<Summary> half_round_trips(const Budget& budget, int rank, bool benea
     if (rank == 1) send(0, send_by);
   };
   const auto half = [](const std::vector<double>& seconds) {
-    std::vector<double> samples = to_microseconds(seconds);
-    for (double& sample : samples) sample /= 2;
-    return summarize(samples);
+    return summarize(scaled(seconds, 0.5e6));
   };
   const auto through = [&] { round_trip(MPI_Send, MPI_Recv); };
   if (!beneath) return {half(sample_together(budget, through))};

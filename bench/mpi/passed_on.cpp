@@ -12,6 +12,7 @@
 #include "mpi/environment.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
+#include "support/sampling.hpp"
 
 namespace {
 
@@ -50,22 +51,17 @@ struct Buffers {
   std::vector<char> in = std::vector<char>(kMessages * kMaxBytes);
 };
 
-/// Seconds of one exchange.
-double sample(const Functions& call, Buffers& b, int bytes, int peer) {
+void exchange(const Functions& call, Buffers& b, int bytes, int peer) {
   std::array<MPI_Request, 2 * kMessages> requests{};
-  const double begin = MPI_Wtime();
-  for (int exchange = 0; exchange < kExchanges; ++exchange) {
-    for (int i = 0; i < kMessages; ++i) {
-      call.irecv(b.in.data() + i * kMaxBytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD,
-                 &requests[static_cast<std::size_t>(i)]);
-    }
-    for (int i = 0; i < kMessages; ++i) {
-      call.isend(b.out.data() + i * kMaxBytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD,
-                 &requests[static_cast<std::size_t>(kMessages + i)]);
-    }
-    call.waitall(2 * kMessages, requests.data(), MPI_STATUSES_IGNORE);
+  for (int i = 0; i < kMessages; ++i) {
+    call.irecv(b.in.data() + i * kMaxBytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD,
+               &requests[static_cast<std::size_t>(i)]);
   }
-  return (MPI_Wtime() - begin) / kExchanges;
+  for (int i = 0; i < kMessages; ++i) {
+    call.isend(b.out.data() + i * kMaxBytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD,
+               &requests[static_cast<std::size_t>(kMessages + i)]);
+  }
+  call.waitall(2 * kMessages, requests.data(), MPI_STATUSES_IGNORE);
 }
 
 /// Whether the last exchange brought the peer's bytes, and no more of them.
@@ -103,23 +99,24 @@ int main(int argc, char** argv) {
   for (const int bytes : sizes) {
     const std::string name = "passed_on_" + std::to_string(bytes) + "B";
     if (!options.selects(name)) continue;
-    std::vector<double> alone;
-    std::vector<double> call_ns;
-    for (int round = -rounds / 10; round < rounds; ++round) {
-      b.in.assign(b.in.size(), '.');
-      const double without = sample(past, b, bytes, 1 - mpi.rank());
-      const double with = sample(through, b, bytes, 1 - mpi.rank());
-      if (round < 0) continue;
-      alone.push_back(without * 1e6);
-      call_ns.push_back((with - without) / kCalls * 1e9);
-      if (!is_right(b, bytes, static_cast<char>('a' + 1 - mpi.rank()))) {
-        std::fprintf(stderr, "passed_on: rank %d got wrong bytes\n", mpi.rank());
-        MPI_Abort(MPI_COMM_WORLD, 1);
-      }
-    }
+    const int peer = 1 - mpi.rank();
+    const auto seconds =
+        sample_by_turns(std::vector<Plan>(2, Plan{kExchanges, rounds}), {rounds, rounds / 10},
+                        [&](std::size_t which, const Plan& part, std::vector<double>& to) {
+                          b.in.assign(b.in.size(), '.');
+                          const Functions& by = which == 0 ? past : through;
+                          take_samples(
+                              part, [&] { exchange(by, b, bytes, peer); }, to);
+                          if (is_right(b, bytes, static_cast<char>('a' + peer))) return;
+                          std::fprintf(stderr, "passed_on: rank %d got wrong bytes\n", mpi.rank());
+                          MPI_Abort(MPI_COMM_WORLD, 1);
+                        });
     if (mpi.rank() != 0) continue;
+    std::vector<double> call_ns;
+    for (std::size_t i = 0; i < seconds[0].size(); ++i)
+      call_ns.push_back((seconds[1][i] - seconds[0][i]) / kCalls * 1e9);
     report.line(name, summarize(call_ns), "-ns",
-                {{"exchange_alone_us", summarize(alone).median}, {"op", "call"}});
+                {{"exchange_alone_us", summarize(seconds[0]).median * 1e6}, {"op", "call"}});
   }
   return 0;
 }

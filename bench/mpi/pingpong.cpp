@@ -3,13 +3,13 @@
 // process's pages lie changes a message's time up to four-fold, so that two processes compare
 // badly.
 #include <cstdio>
+#include <cstring>
 
 #include "mpi/case.hpp"
 #include "mpi/check.hpp"
 #include "mpi/environment.hpp"
 #include "mpi/memory.hpp"
 #include "mpi/paired_sampling.hpp"
-#include "support/buffer.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
 
@@ -27,40 +27,18 @@ void send(const Case& c, const Memory& buffer, int to, decltype(&MPI_Send) send 
   send(buffer.data(), c.count, c.type.get(), to, kTag, MPI_COMM_WORLD);
 }
 
-// Sends once in each direction and compares the received buffer, gaps and all. True on all ranks,
-// or on none.
-bool check_message(const Case& c, const Memory& buffer, std::int64_t payload, int rank) {
-  const Buffer packed(payload);
-  const Buffer expected(c.buffer_bytes);
-  const unsigned mine = 1 + static_cast<unsigned>(rank);
-  const unsigned theirs = 3 - mine;
-  int right = 1;
-  for (const int sender : {0, 1}) {
-    fill(buffer.data(), c.buffer_bytes, mine);
-    if (rank == sender) {
-      send(c, buffer, 1 - rank);
-      continue;
-    }
-    fill(expected.data(), c.buffer_bytes, theirs);
-    pack_by_loop(c, expected.data(), packed.data());
-    fill(expected.data(), c.buffer_bytes, mine);
-    unpack_by_loop(c, packed.data(), expected.data());
-    receive(c, buffer, sender);
-    right = first_difference(buffer.data(), expected.data(), c.buffer_bytes) < 0;
-  }
-  int all = 0;
-  MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
-}
-
 bool run_case(const CaseSource& source, const Options& options, MemoryOf memory,
               const Report& report, int rank) {
   const Case c = source.make();
-  MPI_Datatype type = c.type.get();
-  MPI_Type_commit(&type);
+  c.type.commit();
   const Traffic traffic = traffic_of(c.blocks, c.buffer_bytes);
   const Memory buffer(c.buffer_bytes, memory);
-  if (!check_message(c, buffer, traffic.payload_bytes, rank)) {
+  const auto size = static_cast<std::size_t>(c.buffer_bytes);
+  const bool right = check_messages(
+      c, rank, [&](const std::byte* from) { std::memcpy(buffer.data(), from, size); },
+      [&] { return std::vector<std::byte>(buffer.data(), buffer.data() + size); },
+      [&](int to) { send(c, buffer, to); }, [&](int from) { receive(c, buffer, from); });
+  if (!right) {
     if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", source.name.c_str());
     return false;
   }

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <random>
 
+#include "mpi/datatype.hpp"
+#include "mpi/environment.hpp"
+
 namespace bench {
 namespace {
 
@@ -13,22 +16,6 @@ constexpr int kQuickTransfers = 12;
 constexpr int kAlignedTransfers = 40;
 constexpr int kQuickAlignedTransfers = 4;
 constexpr unsigned kSeed = 20;
-
-class StridedType {
- public:
-  explicit StridedType(const RandomTransfer& transfer) {
-    MPI_Type_create_hvector(static_cast<int>(transfer.blocks), static_cast<int>(transfer.block),
-                            static_cast<MPI_Aint>(transfer.pitch), MPI_BYTE, &type_);
-    MPI_Type_commit(&type_);
-  }
-  ~StridedType() { MPI_Type_free(&type_); }
-  StridedType(const StridedType&) = delete;
-  StridedType& operator=(const StridedType&) = delete;
-  [[nodiscard]] MPI_Datatype get() const { return type_; }
-
- private:
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
 
 /// One rank's end of a transfer.
 struct End {
@@ -80,7 +67,7 @@ bool check_transfer(const RandomTransfer& transfer, const End& end, const Transf
     }
     memory.put(end.memory, host.data(), extent);
   };
-  int right = 1;
+  bool right = true;
   for (const int sender : {0, 1}) {
     fill();
     if (rank == sender) {
@@ -95,9 +82,7 @@ bool check_transfer(const RandomTransfer& transfer, const End& end, const Transf
     memory.get(found.data(), end.memory, extent);
     right = found == host;
   }
-  int all = 0;
-  MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
+  return all_ranks(right);
 }
 
 }  // namespace
@@ -164,7 +149,10 @@ bool run_transfers(const TransferMemory& memory, const Options& options, const R
     const RandomTransfer& transfer = transfers[static_cast<std::size_t>(i)];
     const std::string name = transfer.name(i);
     if (!options.selects(name)) continue;
-    const StridedType type(transfer);
+    const Datatype type =
+        hvector(static_cast<int>(transfer.blocks), static_cast<int>(transfer.block),
+                static_cast<MPI_Aint>(transfer.pitch), MPI_BYTE);
+    type.commit();
     const bool strided =
         transfer.ends == Ends::Both || (transfer.ends == Ends::Sender) == (rank == 0);
     const End end{data, strided, type.get(), static_cast<int>(transfer.bytes())};

@@ -3,11 +3,13 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mpi/paired_sampling.hpp"
@@ -29,21 +31,13 @@ inline std::optional<double> parse_settle(const std::vector<std::string>& values
   return std::nullopt;
 }
 
-/// Each sample is the slowest rank's. Ranks that disagree about the number of samples would be a
-/// fault of the program.
-inline std::vector<double> slowest_rank(std::vector<double> samples) {
-  MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE, MPI_MAX,
-                MPI_COMM_WORLD);
-  return samples;
-}
-
 /// Runs exchanges for about so long, so that Strake's trials end before the measurement.
 inline void settle(double seconds, const std::function<void()>& exchange) {
   constexpr int kAtATime = 16;
-  const double begin = MPI_Wtime();
+  const Stopwatch watch;
   for (int more = seconds > 0 ? 1 : 0; more != 0;) {
     for (int i = 0; i < kAtATime; ++i) exchange();
-    more = MPI_Wtime() - begin < seconds ? 1 : 0;
+    more = watch.seconds() < seconds ? 1 : 0;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
 }
@@ -55,17 +49,43 @@ inline std::vector<double> sample_in_slices(const Budget& budget, double settles
   constexpr int kSlices = 5;
   Turns::instance().next();
   settle(settles_in, exchange);
-  const Plan plan = plan_together(budget, exchange);
-  std::vector<double> samples;
-  for (int slice = 0; slice < kSlices; ++slice) {
-    if (slice > 0) Turns::instance().next();
-    const int part = plan.samples * (slice + 1) / kSlices - plan.samples * slice / kSlices;
-    MPI_Barrier(MPI_COMM_WORLD);
-    exchange();  // does not count: another job's data is in the caches
-    const std::vector<double> taken = take_samples({plan.calls, part}, exchange);
-    samples.insert(samples.end(), taken.begin(), taken.end());
-  }
-  return samples;
+  bool first = true;  // all jobs take as many turns, though a slice may have no samples
+  return sample_by_turns({plan_together(budget, exchange)}, {kSlices},
+                         [&](std::size_t /*which*/, const Plan& part, std::vector<double>& to) {
+                           if (!std::exchange(first, false)) Turns::instance().next();
+                           take_together(part, exchange, to);
+                         })[0];
+}
+
+/// An exchange of all ranks that fills its memory anew for each check.
+struct CheckedExchange {
+  std::string name;
+  const char* op;
+  std::int64_t bytes_per_rank;
+  std::function<void()> run;
+  /// Fills with the data of an epoch, runs once, and counts this rank's wrong elements. Epochs
+  /// differ, so that data of an earlier exchange is found.
+  std::function<std::int64_t(int epoch)> wrong;
+};
+
+/// Whether all elements were right, before and after the timing; rank 0 reports if so.
+inline bool measure_checked(const CheckedExchange& exchange, const Budget& budget,
+                            double settles_in, int rank, const Report& report) {
+  const auto wrong = [&](int epoch) {
+    std::int64_t all = exchange.wrong(epoch);
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0 && all != 0)
+      std::fprintf(stderr, "%s: %lld wrong elements\n", exchange.name.c_str(),
+                   static_cast<long long>(all));
+    return all != 0;
+  };
+  if (wrong(0)) return false;
+  const auto seconds = slowest_rank(sample_in_slices(budget, settles_in, exchange.run));
+  if (wrong(1)) return false;
+  if (rank == 0)
+    report.line(exchange.name, summarize(to_microseconds(seconds)), "-us",
+                {{"op", exchange.op}, {"bytes_per_rank", exchange.bytes_per_rank}});
+  return true;
 }
 
 }  // namespace bench

@@ -80,7 +80,7 @@ class Transpose {
       }
     }
   }
-  // How many elements are wrong, on all ranks: compared with packed messages.
+  // How many elements of this rank are wrong, compared with packed messages.
   [[nodiscard]] std::int64_t wrong(double epoch) {
     fill(epoch);
     run();
@@ -94,7 +94,6 @@ class Transpose {
     for (int other = 0; other < ranks_; ++other) unpack(came, other, expected, other * bytes);
     std::int64_t wrong = 0;
     for (std::size_t i = 0; i < to_.size(); ++i) wrong += to_[i] == expected[i] ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     return wrong;
   }
   [[nodiscard]] std::int64_t bytes_sent() const {
@@ -185,21 +184,10 @@ bool parse_case(const std::string& text, Shape& parsed) {
 bool measure(const Shape& shape, const Budget& budget, double settles_in, const Environment& mpi,
              const Report& report) {
   Transpose transpose(shape, mpi.rank(), mpi.ranks());
-  std::int64_t wrong = transpose.wrong(0);
-  std::vector<double> samples;
-  if (wrong == 0) {
-    samples = slowest_rank(sample_in_slices(budget, settles_in, [&] { transpose.run(); }));
-    wrong = transpose.wrong(1);
-  }
-  if (mpi.rank() != 0) return wrong == 0;
-  if (wrong != 0) {
-    std::fprintf(stderr, "%s: %lld wrong elements\n", shape.name().c_str(),
-                 static_cast<long long>(wrong));
-  } else {
-    report.line(shape.name(), summarize(to_microseconds(samples)), "-us",
-                {{"op", "transpose"}, {"bytes_per_rank", transpose.bytes_sent()}});
-  }
-  return wrong == 0;
+  return measure_checked(
+      {shape.name(), "transpose", transpose.bytes_sent(), [&] { transpose.run(); },
+       [&](int epoch) { return transpose.wrong(epoch); }},
+      budget, settles_in, mpi.rank(), report);
 }
 
 }  // namespace

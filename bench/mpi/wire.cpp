@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <tuple>
 
+#include "mpi/datatype.hpp"
 #include "mpi/environment.hpp"
 #include "mpi/paired_sampling.hpp"
 #include "support/buffer.hpp"
@@ -20,22 +22,13 @@ constexpr int kHole = 64;
 constexpr int kRounds = 5;
 
 /// `bytes` bytes, the last of them kHole bytes behind its place.
-class Apart {
- public:
-  explicit Apart(int bytes) {
-    const int lengths[] = {bytes - 1, 1};
-    const MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes) - 1 + kHole};
-    MPI_Type_create_hindexed(2, lengths, places, MPI_BYTE, &type_);
-    MPI_Type_commit(&type_);
-  }
-  ~Apart() { MPI_Type_free(&type_); }
-  Apart(const Apart&) = delete;
-  Apart& operator=(const Apart&) = delete;
-  [[nodiscard]] MPI_Datatype get() const { return type_; }
-
- private:
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
+Datatype apart_type(int bytes) {
+  const int lengths[] = {bytes - 1, 1};
+  const int places[] = {0, bytes - 1 + kHole};
+  Datatype type = indexed(lengths, places, MPI_BYTE);
+  type.commit();
+  return type;
+}
 
 void exchange(const Buffer& buffer, int send_count, MPI_Datatype send_type, int bytes, int rank) {
   const auto send = [&] {
@@ -49,22 +42,20 @@ void exchange(const Buffer& buffer, int send_count, MPI_Datatype send_type, int 
 void run_size(int bytes, const Options& options, const Report& report, int rank) {
   const Buffer buffer(bytes + kHole);
   std::memset(buffer.data(), 1, static_cast<std::size_t>(bytes + kHole));
-  const Apart apart(bytes);
-  std::vector<double> whole_us;
-  std::vector<double> apart_us;
-  const auto sample = [&](std::vector<double>& medians, int count, MPI_Datatype type) {
-    const auto seconds =
-        sample_together(options.budget, [&] { exchange(buffer, count, type, bytes, rank); });
-    medians.push_back(summarize(to_microseconds(seconds)).median / 2);
-  };
-  for (int round = 0; round < kRounds; ++round) {
-    sample(whole_us, bytes, MPI_BYTE);
-    sample(apart_us, 1, apart.get());
-  }
+  const Datatype apart = apart_type(bytes);
+  const int counts[] = {bytes, 1};
+  const MPI_Datatype types[] = {MPI_BYTE, apart.get()};
+  const auto medians = sample_by_turns(
+      std::vector<Plan>(2, Plan{1, kRounds}), {kRounds},
+      [&](std::size_t which, const Plan&, std::vector<double>& to) {
+        const auto seconds = sample_together(
+            options.budget, [&] { exchange(buffer, counts[which], types[which], bytes, rank); });
+        to.push_back(summarize(scaled(seconds, 0.5e6)).median);
+      });
   if (rank != 0) return;
-  const Summary whole = summarize(whole_us);
+  const auto& [whole_us, apart_us] = std::tie(medians[0], medians[1]);
   report.line("wire_" + std::to_string(bytes) + "B", summarize(apart_us), "-us",
-              {{"contiguous_us", whole.median},
+              {{"contiguous_us", summarize(whole_us).median},
                {"contiguous_best_us", *std::min_element(whole_us.begin(), whole_us.end())},
                {"best_us", *std::min_element(apart_us.begin(), apart_us.end())}});
 }

@@ -4,6 +4,7 @@ import os
 import pathlib
 import platform
 import subprocess
+import sys
 
 
 def first_line(path, default="unknown"):
@@ -41,23 +42,35 @@ def busy():
     return os.getloadavg()[0] > 0.25 * len(os.sched_getaffinity(0))
 
 
+def begin(driver, root, quick):
+    """Tells benchmarks their revision, and people that this machine is busy. Gives the load."""
+    load = os.getloadavg()[0]
+    if busy() and not quick:
+        print(f"{driver}: this machine is busy (load {load:.1f}): ranks that wait for a core show as slow messages",
+              file=sys.stderr)
+    os.environ.setdefault("BENCH_GIT", revision(root))
+    return load
+
+
 def revision(root):
     """Revision of the sources: BENCH_GIT where it is set, else what git says, else empty."""
     return os.environ.get("BENCH_GIT") or output_of("git", "--no-optional-locks", "-C", str(root), "describe",
                                                      "--always", "--dirty")
 
 
-def describe(root, results):
-    """Lines of (what, value) about this machine and the libraries that `results` came from."""
+def describe(driver, root, results):
+    """The lines of a table about this machine, the libraries that `results` came from, and the driver's command."""
     libraries = sorted({line["mpi"] for line in results})
     cpus = sorted({line["host_cpu"] for line in results})
     # [always] madvise never: the word in brackets is in force.
     pages = first_line("/sys/kernel/mm/transparent_hugepage/enabled", "[unknown]")
-    return [
+    about = [
         ("CPU", f"{', '.join(cpus)}, {len(os.sched_getaffinity(0))} cores, {caches()}"),
         ("memory", f"{memory_gib()} GiB, transparent huge pages: {pages.split('[')[-1].split(']')[0]}"),
         ("system", f"Linux {platform.release()}, {platform.libc_ver()[0]} {platform.libc_ver()[1]}"),
         ("MPI", ", ".join(libraries)),
         ("load before", ", ".join(sorted({f"{line['load_before']:.1f}" for line in results}))),
         ("revision", revision(root) or "unknown"),
+        ("command", f"`{' '.join([f'bench/{driver}', *sys.argv[1:]])}`"),
     ]
+    return ["| | |", "|:--|:--|", *[f"| {what} | {value} |" for what, value in about]]

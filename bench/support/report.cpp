@@ -54,7 +54,7 @@ void Report::line(const std::string& name, const Summary& summary, const std::st
   json["median"] = summary.median;
   json["p10"] = summary.p10;
   json["p90"] = summary.p90;
-  json["samples"] = summary.samples;
+  json["samples"] = summary.count;
   json["unit"] = unit;
   for (const auto& [key, value] : fields) {
     std::visit([&json, &key = key](const auto& v) { json[key] = v; }, value);
@@ -65,11 +65,6 @@ void Report::line(const std::string& name, const Summary& summary, const std::st
   json["host_cpu"] = host_cpu_;
   json["interposer"] = interposer_;
   std::cout << json.dump() << std::endl;
-}
-
-std::vector<double> to_microseconds(std::vector<double> seconds) {
-  for (double& s : seconds) s *= 1e6;
-  return seconds;
 }
 
 }  // namespace bench

@@ -34,7 +34,4 @@ class Report {
   std::string interposer_;
 };
 
-/// The samples in microseconds, for samples in seconds.
-std::vector<double> to_microseconds(std::vector<double> seconds);
-
 }  // namespace bench

@@ -1,20 +1,29 @@
-/// \file  Summaries of a set of samples.
+/// \file  Samples in the units of the lines, and their summaries.
 #pragma once
 
-#include <cstddef>
+#include <utility>
 #include <vector>
+
+#include "measure/summary.hpp"
 
 namespace bench {
 
-/// Median and the 10th and 90th percentile, in the samples' unit.
-struct Summary {
-  double median = 0;
-  double p10 = 0;
-  double p90 = 0;
-  std::size_t samples = 0;
-};
+using strake::measure::summarize;
+using strake::measure::Summary;
 
-/// \throws std::invalid_argument  no samples.
-Summary summarize(std::vector<double> samples);
+inline std::vector<double> scaled(std::vector<double> samples, double factor) {
+  for (double& sample : samples) sample *= factor;
+  return samples;
+}
+
+inline std::vector<double> to_microseconds(std::vector<double> seconds) {
+  return scaled(std::move(seconds), 1e6);
+}
+
+/// [GB/s] for samples in seconds in which so many bytes moved.
+inline std::vector<double> gigabytes_per_s(std::vector<double> seconds, double bytes) {
+  for (double& sample : seconds) sample = bytes / sample * 1e-9;
+  return seconds;
+}
 
 }  // namespace bench

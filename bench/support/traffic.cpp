@@ -10,22 +10,23 @@
 
 namespace bench {
 
-Traffic traffic_of(std::span<const Block> blocks, std::int64_t buffer_bytes) {
-  Traffic traffic;
-  std::vector<std::uint8_t> selected(static_cast<std::size_t>(buffer_bytes / kLineBytes + 1));
+Traffic traffic_of(std::span<const Block> blocks, std::int64_t buffer_bytes,
+                   std::int64_t line_bytes) {
+  Traffic traffic{.line_bytes = line_bytes};
+  std::vector<std::uint16_t> selected(static_cast<std::size_t>(buffer_bytes / line_bytes + 1));
   for (const Block& block : blocks) {
     traffic.payload_bytes += block.bytes;
     const std::int64_t end = block.offset + block.bytes;
     for (std::int64_t at = block.offset; at < end;) {
-      const std::int64_t line = at / kLineBytes;
-      const std::int64_t next = std::min(end, (line + 1) * kLineBytes);
-      selected[static_cast<std::size_t>(line)] += static_cast<std::uint8_t>(next - at);
+      const std::int64_t line = at / line_bytes;
+      const std::int64_t next = std::min(end, (line + 1) * line_bytes);
+      selected[static_cast<std::size_t>(line)] += static_cast<std::uint16_t>(next - at);
       at = next;
     }
   }
-  for (const std::uint8_t bytes : selected) {
+  for (const std::uint16_t bytes : selected) {
     traffic.lines += bytes != 0;
-    traffic.full_lines += bytes == kLineBytes;
+    traffic.full_lines += bytes == line_bytes;
   }
   return traffic;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,23 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "timing.hpp"
+
 namespace strake::measure {
 
 inline constexpr std::int64_t kKiB = std::int64_t{1} << 10;
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-
-/// Wall time since it was made. [s]
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_ = Clock::now();
-};
 
 /// The received bytes are not those that were sent.
 class WrongData : public std::runtime_error {

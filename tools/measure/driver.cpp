@@ -79,7 +79,7 @@ void add_pass(std::vector<machine::Result>& passes, const machine::Result& resul
 }
 
 /// The median of the passes, and the ends of all of them.
-machine::Result summarize(const std::vector<machine::Result>& passes) {
+machine::Result joined(const std::vector<machine::Result>& passes) {
   machine::Result result = passes[passes.size() / 2];
   result.median = (result.median + passes[(passes.size() - 1) / 2].median) / 2;
   result.samples = result.tries = 0;
@@ -126,7 +126,7 @@ class Run {
     if (pending.over) return;
     pending.over = left <= 0 || settled(pending);
     outcome_.measured += pending.over ? 1 : 0;
-    listener_.measured(summarize(pending.passes), pending.over);
+    listener_.measured(joined(pending.passes), pending.over);
   }
 
   void measure(Pending& pending) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "case.hpp"
@@ -42,26 +43,13 @@ std::int64_t calibrate(const TimedRun& run, const Sampling& sampling) {
   return iterations;
 }
 
-/// Linear between the two nearest samples.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-Samples summarize(const std::vector<double>& times, std::int64_t iterations, std::uint64_t seed) {
-  Samples result;
-  result.iid = test_iid(times, seed).iid;
-  std::vector<double> sorted = times;
-  std::sort(sorted.begin(), sorted.end());
-  const auto per_operation = static_cast<double>(iterations);
-  result.median = quantile(sorted, 0.5) / per_operation;
-  result.p10 = quantile(sorted, 0.1) / per_operation;
-  result.p90 = quantile(sorted, 0.9) / per_operation;
-  result.count = static_cast<int>(times.size());
-  result.iterations = iterations;
-  return result;
+Samples set_of(std::vector<double> times, std::int64_t iterations, std::uint64_t seed) {
+  Samples set;
+  set.iid = test_iid(times, seed).iid;
+  set.iterations = iterations;
+  for (double& time : times) time /= static_cast<double>(iterations);
+  static_cast<Summary&>(set) = summarize(std::move(times));
+  return set;
 }
 
 double spread(const Samples& samples) { return (samples.p90 - samples.p10) / samples.median; }
@@ -86,7 +74,7 @@ Samples sample(const TimedRun& run, const Sampling& sampling) {
         times.clear();
       }
     }
-    const Samples set = summarize(times, iterations, static_cast<std::uint64_t>(tries));
+    const Samples set = set_of(times, iterations, static_cast<std::uint64_t>(tries));
     if (tries == 1 || set.iid || spread(set) < spread(best)) best = set;
     best.tries = tries;
     const bool time_for_another = begin.seconds() + set_begin.seconds() < sampling.share_s;

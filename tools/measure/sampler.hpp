@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "summary.hpp"
+
 namespace strake::measure {
 
 struct Sampling {
@@ -16,11 +18,7 @@ inline constexpr int kLeastSamples = 7;
 inline constexpr int kMostSamples = 500;
 
 /// Times of one operation, in seconds.
-struct Samples {
-  double median = 0;
-  double p10 = 0;
-  double p90 = 0;
-  int count = 0;
+struct Samples : Summary {
   bool iid = false;
   int tries = 0;
   std::int64_t iterations = 0;  ///< operations in a sample

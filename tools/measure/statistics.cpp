@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "strake/error.hpp"
+#include "summary.hpp"
 
 namespace strake::measure {
 namespace {
@@ -258,7 +259,7 @@ std::vector<Point> points_of(std::span<const double> samples) {
   std::vector<double> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
   const double mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(n);
-  const double median = n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  const double median = summarize(sorted).median;
   const std::size_t letters = std::clamp<std::size_t>(n / kPerLetter, 2, kAlphabet);
   std::vector<Point> points(n);
   for (std::size_t i = 0; i < n; ++i) {

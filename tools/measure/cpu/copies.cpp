@@ -31,20 +31,13 @@ class Copy final : public Instance {
   double run(std::int64_t iterations) override {
     const OnNumaNode there(node_);
     std::memset(to_.data(), 0xEE, bytes_);  // no byte of the pattern has this value
-    if (!flush_) {
-      const Stopwatch watch;
-      for (std::int64_t i = 0; i < iterations; ++i) copy();
-      return watch.seconds();
-    }
-    double seconds = 0;
-    for (std::int64_t i = 0; i < iterations; ++i) {
+    const auto once = [&] { copy(); };
+    if (!flush_) return time_calls(iterations, once);
+    return sum_calls(iterations, [&] {
       flush_cache(from_.data(), bytes_);
       flush_cache(to_.data(), bytes_);
-      const Stopwatch watch;
-      copy();
-      seconds += watch.seconds();
-    }
-    return seconds;
+      return time_calls(1, once);
+    });
   }
 
   void verify() override {

@@ -97,16 +97,14 @@ class Pack final : public Instance {
   }
 
   double run(std::int64_t iterations) override {
-    const Stopwatch watch;
-    for (std::int64_t i = 0; i < iterations; ++i) {
+    return time_calls(iterations, [this] {
       if (shape_.unpack) {
         plan_.run(strided_, dense_);
       } else {
         plan_.run(dense_, strided_);
       }
       asm volatile("" ::"g"(dense_), "g"(strided_) : "memory");  // every run counts
-    }
-    return watch.seconds();
+    });
   }
 
   void verify() override {

@@ -54,21 +54,18 @@ std::unique_ptr<Instance> make_graph(Node node, int nodes, bool launch) {
   const Executable executable = instantiate(graph);
   check(cudaGraphLaunch(executable.get(), stream->get()));
   check(cudaStreamSynchronize(stream->get()));
-  return timed(
+  return timed_each(
       0,
-      [=](std::int64_t iterations) {
-        double seconds = 0;
-        for (std::int64_t i = 0; i < iterations; ++i) {
-          const Stopwatch watch;
-          Executable made;
-          if (launch) {
-            check(cudaGraphLaunch(executable.get(), stream->get()));
-          } else {
-            made = instantiate(graph);
-          }
-          seconds += watch.seconds();
-          check(cudaStreamSynchronize(stream->get()));  // drained before the next
+      [=] {
+        const Stopwatch watch;
+        Executable made;
+        if (launch) {
+          check(cudaGraphLaunch(executable.get(), stream->get()));
+        } else {
+          made = instantiate(graph);
         }
+        const double seconds = watch.seconds();
+        check(cudaStreamSynchronize(stream->get()));  // drained before the next
         return seconds;
       },
       [=] {

@@ -27,13 +27,11 @@ struct Call {
 };
 
 /// Seconds that `iterations` calls took, as the thread sees them.
-double time_calls(const Call& what, cudaStream_t stream, int thread, std::int64_t iterations) {
+double time_batches(const Call& what, cudaStream_t stream, int thread, std::int64_t iterations) {
   double seconds = 0;
   while (iterations > 0) {
     const std::int64_t count = std::min(iterations, what.batch);
-    const Stopwatch watch;
-    for (std::int64_t i = 0; i < count; ++i) what.call(stream, thread);
-    seconds += watch.seconds();
+    seconds += measure::time_calls(count, [&] { what.call(stream, thread); });
     what.after(stream);
     iterations -= count;
   }
@@ -51,7 +49,7 @@ std::unique_ptr<Instance> make_call(Call what, int threads, std::function<void()
   return timed(
       0,
       [=](std::int64_t iterations) {
-        if (threads == 1) return time_calls(what, streams[0]->get(), 0, iterations);
+        if (threads == 1) return time_batches(what, streams[0]->get(), 0, iterations);
         std::barrier together(threads);
         std::vector<double> seconds(static_cast<std::size_t>(threads));
         std::vector<std::string> faults(static_cast<std::size_t>(threads));
@@ -62,7 +60,7 @@ std::unique_ptr<Instance> make_call(Call what, int threads, std::function<void()
             try {
               check(cudaSetDevice(0));
               together.arrive_and_wait();
-              seconds[slot] = time_calls(what, streams[slot]->get(), i, iterations);
+              seconds[slot] = time_batches(what, streams[slot]->get(), i, iterations);
             } catch (const std::exception& error) {
               faults[slot] = error.what();
             }
@@ -220,24 +218,14 @@ std::unique_ptr<Instance> make_allocation(const Allocator& by, std::int64_t byte
   const auto stream = std::make_shared<Stream>(0);
   const auto size = static_cast<std::size_t>(bytes);
   const auto once = [=] {
-    Stopwatch watch;
-    void* const memory = by.take(size, stream->get());
-    const double taking = watch.seconds();
-    watch = Stopwatch();
-    by.give(memory, stream->get());
-    const double giving = watch.seconds();
+    void* memory = nullptr;
+    const double taking = measure::time_calls(1, [&] { memory = by.take(size, stream->get()); });
+    const double giving = measure::time_calls(1, [&] { by.give(memory, stream->get()); });
     check(cudaStreamSynchronize(stream->get()));
     return time_take ? taking : giving;
   };
   (void)once();
-  return timed(
-      0,
-      [=](std::int64_t iterations) {
-        double seconds = 0;
-        for (std::int64_t i = 0; i < iterations; ++i) seconds += once();
-        return seconds;
-      },
-      nothing_moved);
+  return timed_each(0, once, nothing_moved);
 }
 
 void add_allocations(Cases& cases) {

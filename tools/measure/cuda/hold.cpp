@@ -229,11 +229,36 @@ std::unique_ptr<Instance> wall_timed(int device, std::function<void()> operation
   return timed(
       device,
       [operation = std::move(operation)](std::int64_t iterations) {
-        const Stopwatch watch;
-        for (std::int64_t i = 0; i < iterations; ++i) operation();
-        return watch.seconds();
+        return measure::time_calls(iterations, operation);
       },
       std::move(verify));
+}
+
+std::unique_ptr<Instance> timed_each(int device, std::function<double()> once,
+                                     std::function<void()> verify) {
+  return timed(
+      device,
+      [once = std::move(once)](std::int64_t iterations) { return sum_calls(iterations, once); },
+      std::move(verify));
+}
+
+std::unique_ptr<Instance> timed_kernel(int device, std::int64_t times,
+                                       std::function<void(std::int64_t, cudaStream_t)> launch,
+                                       std::function<void()> verify) {
+  const auto stream = std::make_shared<Stream>(device);
+  const auto start = std::make_shared<Event>(device, true);
+  const auto stop = std::make_shared<Event>(device, true);
+  const auto run = [=, launch = std::move(launch)](std::int64_t iterations) {
+    check(cudaEventRecord(start->get(), stream->get()));
+    launch(times * iterations, stream->get());
+    check(cudaEventRecord(stop->get(), stream->get()));
+    check(cudaEventSynchronize(stop->get()));
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, start->get(), stop->get()));
+    return static_cast<double>(ms) * 1e-3 / static_cast<double>(times);
+  };
+  (void)run(1);
+  return timed(device, run, std::move(verify));
 }
 
 }  // namespace strake::measure::cuda

@@ -92,6 +92,14 @@ std::unique_ptr<Instance> held(std::vector<Lane> lanes, std::function<void()> ve
 /// `run(iterations)` returns the seconds, by whatever clock; `device` is current in it.
 std::unique_ptr<Instance> timed(int device, std::function<double(std::int64_t)> run,
                                 std::function<void()> verify);
+/// `once` does one operation and returns the seconds of the part that counts.
+std::unique_ptr<Instance> timed_each(int device, std::function<double()> once,
+                                     std::function<void()> verify);
+/// `launch` enqueues `times` times so many operations as one kernel: by events around it. Some are
+/// done untimed first.
+std::unique_ptr<Instance> timed_kernel(int device, std::int64_t times,
+                                       std::function<void(std::int64_t, cudaStream_t)> launch,
+                                       std::function<void()> verify);
 /// `operation` is synchronous: wall time of all.
 std::unique_ptr<Instance> wall_timed(int device, std::function<void()> operation,
                                      std::function<void()> verify);

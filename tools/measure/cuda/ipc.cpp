@@ -86,19 +86,13 @@ std::unique_ptr<Instance> make_ipc(std::int64_t bytes, bool time_open) {
     check(cudaIpcOpenMemHandle(&memory, owner->handle(), cudaIpcMemLazyEnablePeerAccess));
     return memory;
   };
-  return timed(
+  return timed_each(
       0,
-      [=](std::int64_t iterations) {
-        double seconds = 0;
-        for (std::int64_t i = 0; i < iterations; ++i) {
-          Stopwatch watch;
-          void* const memory = open();
-          const double opening = watch.seconds();
-          watch = Stopwatch();
-          check(cudaIpcCloseMemHandle(memory));
-          seconds += time_open ? opening : watch.seconds();
-        }
-        return seconds;
+      [=] {
+        void* memory = nullptr;
+        const double opening = time_calls(1, [&] { memory = open(); });
+        const double closing = time_calls(1, [&] { check(cudaIpcCloseMemHandle(memory)); });
+        return time_open ? opening : closing;
       },
       [=] {
         void* const memory = open();

@@ -114,17 +114,11 @@ std::unique_ptr<Instance> make_trips(const std::vector<Pair>& ways, std::int64_t
 /// The CPU touches what is on the device: a synchronous operation.
 std::unique_ptr<Instance> make_demand_to_host(std::int64_t bytes) {
   const Trip trip(0, kHost, bytes);
-  return timed(
+  return timed_each(
       0,
-      [trip](std::int64_t iterations) {
-        double seconds = 0;
-        for (std::int64_t i = 0; i < iterations; ++i) {
-          trip.reset();
-          const Stopwatch watch;
-          trip.touch_on_host();
-          seconds += watch.seconds();
-        }
-        return seconds;
+      [trip] {
+        trip.reset();
+        return time_calls(1, [&] { trip.touch_on_host(); });
       },
       [trip] { trip.verify(); });
 }
@@ -154,17 +148,10 @@ std::unique_ptr<Instance> make_demand_both(std::int64_t bytes) {
       gate->lengthen();
     }
   };
-  return timed(
-      0,
-      [once](std::int64_t iterations) {
-        double seconds = 0;
-        for (std::int64_t i = 0; i < iterations; ++i) seconds += once();
-        return seconds;
-      },
-      [down, up] {
-        down.verify();
-        up.verify();
-      });
+  return timed_each(0, once, [down, up] {
+    down.verify();
+    up.verify();
+  });
 }
 
 }  // namespace

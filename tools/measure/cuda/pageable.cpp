@@ -41,9 +41,7 @@ class BothWays final : public Instance {
     (void)once();
   }
   double run(std::int64_t iterations) override {
-    double seconds = 0;
-    for (std::int64_t i = 0; i < iterations; ++i) seconds += once();
-    return seconds;
+    return sum_calls(iterations, [this] { return once(); });
   }
   void verify() override {
     for (const Move& move : moves_) move.verify("copy of pageable memory, both ways");

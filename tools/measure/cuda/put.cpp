@@ -15,6 +15,7 @@
 #include "measure/cuda/cases.hpp"
 #include "measure/cuda/hold.hpp"
 #include "measure/cuda/memory.hpp"
+#include "strake/box.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure::cuda {
@@ -33,26 +34,18 @@ struct Piece {
   std::int64_t packed_at = 0;
 };
 
+constexpr Box kOwned{{1, 1, 1}, {kCells + 1, kCells + 1, kCells + 1}};
+
 /// Where a ghost cell's value comes from, along one axis.
 std::int64_t wrapped(std::int64_t at) { return (at - 1 + kCells) % kCells + 1; }
 
 std::vector<Piece> pieces() {
+  const CellArray array = CellArray::of(grown(kOwned, 1), kCellBytes);
   std::vector<Piece> made;
   std::int64_t packed = 0;
-  for (int towards = 0; towards < 27; ++towards) {
-    std::int64_t ghosts = 0, cells = 0, unit = kCellBytes;
-    std::array<std::int64_t, 3> extent{};
-    for (int axis = 0, digits = towards; axis < 3; ++axis, digits /= 3, unit *= kSide) {
-      const int step = digits % 3 - 1;
-      const std::int64_t begin = step < 0 ? 0 : step == 0 ? 1 : kSide - 1;
-      extent[static_cast<std::size_t>(axis)] = step == 0 ? kCells : 1;
-      ghosts += begin * unit;
-      cells += wrapped(begin) * unit;
-    }
-    if (towards == 13) continue;  // the grid itself
-    const Dim dims[] = {{extent[2], kSide * kSide * kCellBytes}, {extent[1], kSide * kCellBytes}};
-    const auto box = [&](std::int64_t at) { return Layout::box(at, extent[0] * kCellBytes, dims); };
-    made.push_back({box(ghosts), box(cells), packed});
+  for (const Direction towards : kDirections) {
+    made.push_back({layout_of(ghosts(kOwned, towards, 1), array),
+                    layout_of(border(kOwned, -towards, 1), array), packed});
     packed += made.back().cells.size_bytes();
   }
   return made;
@@ -248,9 +241,7 @@ std::unique_ptr<Instance> make_between(const Pair& pair, By by) {
     std::exception_ptr near_fault;
     try {
       near->round();  // begins when the other thread does
-      const Stopwatch watch;
-      for (std::int64_t i = 0; i < iterations; ++i) near->round();
-      seconds = watch.seconds();
+      seconds = time_calls(iterations, [&] { near->round(); });
     } catch (...) {
       near_fault = std::current_exception();
       far->give_up();

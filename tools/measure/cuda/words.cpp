@@ -90,23 +90,11 @@ std::unique_ptr<Instance> make_chase(const Target& target) {
   const SharedBuffer at = make_buffer({Kind::Device, device}, 8);
   check(cudaMemset(at->data(), 0, 8));
   const auto steps = std::make_shared<std::int64_t>(0);
-  const auto stream = std::make_shared<Stream>(device);
-  const auto start = std::make_shared<Event>(device, true);
-  const auto stop = std::make_shared<Event>(device, true);
-  const auto run = [=](std::int64_t iterations) {
-    const std::int64_t count = kMore * iterations;
-    check(cudaEventRecord(start->get(), stream->get()));
-    check(launch_chase(data->as<const std::uint64_t>(), count, at->as<std::uint64_t>(),
-                       stream->get()));
-    check(cudaEventRecord(stop->get(), stream->get()));
-    check(cudaEventSynchronize(stop->get()));
+  const auto chase = [=](std::int64_t count, cudaStream_t stream) {
+    check(launch_chase(data->as<const std::uint64_t>(), count, at->as<std::uint64_t>(), stream));
     *steps += count;
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, start->get(), stop->get()));
-    return static_cast<double>(ms) * 1e-3 / kMore;
   };
-  (void)run(1);
-  return timed(device, run, [=] {
+  return timed_kernel(device, kMore, chase, [=] {
     std::uint64_t wanted = 0;
     for (std::int64_t i = 0; i < *steps % (kBytes / kLine); ++i) {
       wanted = (*ring)[static_cast<std::size_t>(wanted)];
@@ -133,23 +121,12 @@ std::unique_ptr<Instance> make_atomics(const Target& target, int blocks, int thr
   check(cudaSetDevice(device));
   const SharedBuffer sink = make_buffer({Kind::Device, device}, 4);
   const auto added = std::make_shared<std::uint64_t>(0);
-  const auto stream = std::make_shared<Stream>(device);
-  const auto start = std::make_shared<Event>(device, true);
-  const auto stop = std::make_shared<Event>(device, true);
-  const auto run = [=](std::int64_t iterations) {
-    const std::int64_t repeats = iterations * kRepeats;
-    check(cudaEventRecord(start->get(), stream->get()));
+  const auto add = [=](std::int64_t repeats, cudaStream_t stream) {
     check(launch_atomics(data->data(), counters, kPitch, repeats, blocks, threads,
-                         sink->as<unsigned>(), stream->get()));
-    check(cudaEventRecord(stop->get(), stream->get()));
-    check(cudaEventSynchronize(stop->get()));
+                         sink->as<unsigned>(), stream));
     *added += static_cast<std::uint64_t>(repeats);
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, start->get(), stop->get()));
-    return static_cast<double>(ms) * 1e-3 / kRepeats;
   };
-  (void)run(1);
-  return timed(device, run, [=] {
+  return timed_kernel(device, kRepeats, add, [=] {
     // 2^31 is where the kernel would begin to add 2, and every answer to differ.
     const auto wanted = static_cast<std::uint64_t>(same ? all : 1) * *added;
     std::vector<std::byte> seen(static_cast<std::size_t>(counters) * kPitch);

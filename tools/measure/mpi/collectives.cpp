@@ -25,9 +25,7 @@ class Collective : public Instance {
   double run(std::int64_t iterations) final {
     device_.use();
     job_.meet(all_);
-    const Stopwatch watch;
-    for (std::int64_t i = 0; i < iterations; ++i) once();
-    return watch.seconds();
+    return time_calls(iterations, [this] { once(); });
   }
 
   void verify() final {

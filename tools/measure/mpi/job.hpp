@@ -76,4 +76,16 @@ void finish(MPI_Request& request);
 /// Sleeps, up to 1 ms at a time, until `request` is complete. \throws MpiError
 void finish_asleep(MPI_Request& request);
 
+/// Half the seconds of so many blocking messages there and back: one operation is half of that.
+template <typename Send, typename Receive>
+double time_round_trips(std::int64_t iterations, bool first, Send&& send, Receive&& receive) {
+  return time_calls(iterations,
+                    [&] {
+                      if (first) send();
+                      receive();
+                      if (!first) send();
+                    }) /
+         2;
+}
+
 }  // namespace strake::measure

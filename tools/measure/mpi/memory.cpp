@@ -117,9 +117,7 @@ class PeerRead : public Instance {
     try {
       if (ticket.pid == 0) throw Error("the other rank could not offer its memory");
       open(ticket);
-      const Stopwatch watch;
-      for (std::int64_t i = 0; i < iterations; ++i) read(result_.data());
-      seconds = watch.seconds();
+      seconds = time_calls(iterations, [this] { read(result_.data()); });
     } catch (...) {
       trouble = std::current_exception();
     }

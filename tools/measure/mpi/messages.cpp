@@ -106,13 +106,8 @@ class RoundTrip final : public Messages {
 
  private:
   double exchange(std::int64_t iterations) override {
-    const Stopwatch watch;
-    for (std::int64_t i = 0; i < iterations; ++i) {
-      if (first()) send();
-      receive();
-      if (!first()) send();
-    }
-    return watch.seconds() / 2;  // one operation is half a round trip
+    return time_round_trips(
+        iterations, first(), [this] { send(); }, [this] { receive(); });
   }
 };
 
@@ -123,15 +118,14 @@ class PatientRoundTrip final : public Messages {
 
  private:
   double exchange(std::int64_t iterations) override {
-    const Stopwatch watch;
-    for (std::int64_t i = 0; i < iterations; ++i) {
+    const auto once = [this] {
       MPI_Request incoming = start_receive();
       if (!first()) finish(incoming);
       MPI_Request outgoing = start_send();
       finish(outgoing);
       if (first()) finish(incoming);
-    }
-    return watch.seconds() / 2;
+    };
+    return time_calls(iterations, once) / 2;
   }
 };
 
@@ -142,12 +136,10 @@ class BothWays final : public Messages {
 
  private:
   double exchange(std::int64_t iterations) override {
-    const Stopwatch watch;
-    for (std::int64_t i = 0; i < iterations; ++i) {
+    return time_calls(iterations, [this] {
       MPI_Request requests[2] = {start_receive(), start_send()};
       mpi::check(PMPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
-    }
-    return watch.seconds();
+    });
   }
 };
 

@@ -51,13 +51,8 @@ class StridedRoundTrip : public Instance {
   double run(std::int64_t iterations) final {
     if (peer_ < 0) return 0;
     job_.meet(pair_);
-    const Stopwatch watch;
-    for (std::int64_t i = 0; i < iterations; ++i) {
-      if (first()) send();
-      receive();
-      if (!first()) send();
-    }
-    return watch.seconds() / 2;
+    return time_round_trips(
+        iterations, first(), [this] { send(); }, [this] { receive(); });
   }
 
   void verify() final {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "strake/view.hpp"
+#include "strake/box.hpp"
 
 namespace bench {
 
