@@ -101,6 +101,24 @@ TEST(Direct, a_receiver_copies_from_the_senders_memory) {
   EXPECT_TRUE(lease.taken());
 }
 
+/// A message that is longer than all that a rank shares, and several at once.
+TEST(Direct, offers_take_no_room_unless_they_are_packed) {
+  Direct pair;
+  const Allocation from(8 * kMemory);
+  pair.share(from.region());
+  const Layout layout = column(4 * kMemory / 48);
+  ASSERT_GT(layout.size_bytes(), kMemory);
+  std::vector<Lease> leases;
+  for (int i = 0; i < 20; ++i) leases.push_back(pair.offered(layout, from, from.data() + 8 * i));
+  EXPECT_FALSE(pair.send_segment.prepare(leases.front()));
+  for (int i = 0; i < 20; ++i) {
+    const auto delivery = pair.peer_segments.open(leases[static_cast<std::size_t>(i)].header(), 0);
+    ASSERT_TRUE(delivery && delivery->direct());
+    EXPECT_EQ(take(*delivery), packed(layout, from.data() + 8 * i));
+    EXPECT_TRUE(leases[static_cast<std::size_t>(i)].taken());
+  }
+}
+
 TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   const Allocation from(1 << 20);
   const Layout layout = column(2000);
@@ -162,9 +180,10 @@ TEST(Direct, a_claim_that_is_not_the_receivers_is_noticed_by_both) {
   for (const bool receiver_first : {false, true}) {
     Direct pair;
     pair.share(from.region());
-    const Lease lease = pair.offered(layout, from, from.data());
+    Lease lease = pair.offered(layout, from, from.data());
     auto table = pair.map_segment();
     Pair::descriptor_in(table, 0).offer.store(Offer::Claimed);
+    ASSERT_TRUE(pair.send_segment.prepare(lease));
     if (receiver_first) {
       EXPECT_THROW((void)pair.peer_segments.open(lease.header(), 0), Error);
       EXPECT_TRUE(lease.taken());
@@ -265,7 +284,7 @@ TEST(Direct, whatever_comes_first_the_bytes_arrive_once) {
     bool copied = false;
     const std::function<bool()> steps[2][3] = {
         {[&] {
-           packs = lease->take_back();
+           packs = pair.send_segment.prepare(*lease) && lease->take_back();
            return true;
          },
          [&] {
@@ -340,18 +359,18 @@ TEST(Direct, a_sender_that_takes_back_races_with_the_receiver) {
   Random random(2);
   int taken_back = 0;
   for (int i = 0; i < kMessages; ++i) {
-    const Lease lease = pair.offered(layout, from, from.data() + 64);
+    Lease lease = pair.offered(layout, from, from.data() + 64);
+    const auto take_back = [&] { return pair.send_segment.prepare(lease) && lease.take_back(); };
     std::memcpy(wire[static_cast<std::size_t>(i)].data(), lease.header(), sizeof(Header));
     // A few go one way for sure, however fast the two are.
-    const bool at_once = i % 64 == 0 && lease.take_back();
+    const bool at_once = i % 64 == 0 && take_back();
     sent_so_far.store(i + 1);
     for (std::int64_t spin = pick(random, 0, 300); spin > 0; --spin)
       std::atomic_signal_fence(std::memory_order_seq_cst);
     if (pick(random, 0, 1) == 0) std::this_thread::yield();
     while (i % 64 == 32 && lease.offer() == Offer::Open) std::this_thread::yield();
-    if (at_once || lease.take_back()) {
+    if (at_once || take_back()) {
       ++taken_back;
-      ASSERT_TRUE(pair.send_segment.prepare(lease));
       pack(lease, sent);
     }
     while (!lease.taken()) std::this_thread::yield();

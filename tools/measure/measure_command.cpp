@@ -221,6 +221,67 @@ void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry
                    [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }
 
+/// Takes out what the profile has by this mode.
+void drop_measured(std::vector<Entry>& entries, const ProfileFile& file, const RunMode& mode) {
+  const std::size_t all = entries.size();
+  std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
+  say("{} of {} {} measured already\n", all - entries.size(),
+      counted(static_cast<std::int64_t>(all), "case"), all == 1 ? "is" : "are");
+}
+
+/// Keeps whether the MPI library takes device pointers.
+void keep_awareness(const Suites& suites, ProfileFile& file) {
+  if (suites.mpi.plugin == nullptr) return;
+  const int aware = suites.mpi.plugin->gpu_aware();
+  if (aware >= 0) file.set_aware(suites.team()->library(), aware == 1);
+  const std::string problem = suites.mpi.plugin->gpu_aware_problem();
+  if (!problem.empty()) {
+    say("Whether {} takes device pointers could not be tried: {}\n", suites.team()->library(),
+        problem);
+  }
+}
+
+/// The measurements of a call, on their way to the profile and to the table.
+struct Measuring {
+  const Options& options;
+  const RunMode& mode;
+  ProfileFile& file;
+  Saver saver{file};
+  std::vector<machine::Result> results{};
+  Doubtful doubtful{};
+
+  void take(const machine::Result& result, bool last) {
+    const bool taken = file.merge(result, mode);
+    if (last && taken) saver.add();
+    saver.now_and_then();
+    if (!last) return;
+    if (options.json) {
+      fmt::print("{}\n", to_json(result, mode).dump());
+      std::fflush(stdout);
+    }
+    results.push_back(result);
+    if (!taken || result.doubtful.empty()) return;
+    ++doubtful.count;
+    doubtful.reason = result.doubtful;
+  }
+  Outcome run(Leader& leader, const std::vector<Entry>& entries, Watch& watch,
+              const Stopwatch& begin) {
+    const double budget = budget_of(options);
+    Progress progress(budget - begin.seconds());
+    Listener listener;
+    listener.begins = [&](std::size_t done, std::size_t all, const Case& next) {
+      progress.show(done, all, case_text(next));
+    };
+    listener.doubt = [&] { return watch.doubt(); };
+    listener.measured = [&](const machine::Result& result, bool last) { take(result, last); };
+    listener.failed = [&](const Case& what, const std::string& why) {
+      progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
+    };
+    return measure_all(
+        leader, entries, [&] { return budget - begin.seconds(); }, listener);
+  }
+};
+
 /// Rank 0's part, with the ranks behind `leader`.
 int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch& begin,
          const std::string& clocks, const std::string& binding, const std::vector<int>& processes) {
@@ -239,69 +300,26 @@ int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch
   ProfileFile file(profile_path(options, key), key);
   if (!file.complaint().empty()) say("strake measure: {}\n", file.complaint());
   const RunMode mode{options.quick, STRAKE_VERSION, now_utc()};
-  if (options.resume) {
-    const std::size_t all = entries.size();
-    std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
-    say("{} of {} {} measured already\n", all - entries.size(),
-        counted(static_cast<std::int64_t>(all), "case"), all == 1 ? "is" : "are");
-  }
+  if (options.resume) drop_measured(entries, file, mode);
   say("Clocks: {}. Measuring thread: {}.\n", clocks, binding);
   file.describe(host_name(), mode, facts(suites, clocks));
-  if (suites.mpi.plugin != nullptr) {
-    const int aware = suites.mpi.plugin->gpu_aware();
-    if (aware >= 0) file.set_aware(suites.team()->library(), aware == 1);
-    const std::string problem = suites.mpi.plugin->gpu_aware_problem();
-    if (!problem.empty()) {
-      say("Whether {} takes device pointers could not be tried: {}\n", suites.team()->library(),
-          problem);
-    }
-  }
+  keep_awareness(suites, file);
 
   Watch watch(processes);
   if (!watch.at_start().empty()) {
     say("This machine is busy: {}. Results that this disturbs are marked doubtful.\n",
         watch.at_start());
   }
-  const double budget = budget_of(options);
-  std::vector<machine::Result> results;
-  Doubtful doubtful;
-  Saver saver(file);
-  Outcome outcome;
-  {
-    Progress progress(budget - begin.seconds());
-    Listener listener;
-    listener.begins = [&](std::size_t done, std::size_t all, const Case& next) {
-      progress.show(done, all, case_text(next));
-    };
-    listener.doubt = [&] { return watch.doubt(); };
-    listener.measured = [&](const machine::Result& result, bool last) {
-      const bool taken = file.merge(result, mode);
-      if (last && taken) saver.add();
-      saver.now_and_then();
-      if (!last) return;
-      if (options.json) {
-        fmt::print("{}\n", to_json(result, mode).dump());
-        std::fflush(stdout);
-      }
-      results.push_back(result);
-      if (!taken || result.doubtful.empty()) return;
-      ++doubtful.count;
-      doubtful.reason = result.doubtful;
-    };
-    listener.failed = [&](const Case& what, const std::string& why) {
-      progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
-    };
-    outcome = measure_all(
-        leader, entries, [&] { return budget - begin.seconds(); }, listener);
-  }
-  saver.now();
+  Measuring measuring{options, mode, file};
+  const Outcome outcome = measuring.run(leader, entries, watch, begin);
+  measuring.saver.now();
   EndNote::say("");  // the end says what is kept
-  sort_by_name(results, entries);
-  if (!options.json) fmt::print("{}", table(results));
+  sort_by_name(measuring.results, entries);
+  if (!options.json) fmt::print("{}", table(measuring.results));
   say_end(outcome, seconds_of(options));
-  say_doubtful(doubtful, outcome.measured);
-  if (!saver.failed()) say("Profile: {}\n", file.path());
-  return outcome.wrong_data > 0 || saver.failed() ? kWrongData : 0;
+  say_doubtful(measuring.doubtful, outcome.measured);
+  if (!measuring.saver.failed()) say("Profile: {}\n", file.path());
+  return outcome.wrong_data > 0 || measuring.saver.failed() ? kWrongData : 0;
 }
 
 }  // namespace

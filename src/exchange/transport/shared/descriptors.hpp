@@ -59,7 +59,7 @@ struct alignas(64) Descriptor {
   std::atomic<std::uint64_t> comm{0};      ///< the communicator's name (mpi/communicators.hpp)
   std::atomic<std::uint64_t> sequence{0};  ///< of all that the sender has sent by descriptors
   std::atomic<std::int64_t> bytes{0};
-  std::atomic<std::int64_t> at{0};      ///< offset in the segment; negative: the bytes came by MPI
+  std::atomic<std::int64_t> at{0};      ///< offset in the segment; kNoRoom, kCameByMpi
   std::atomic<std::int64_t> length{0};  ///< of the message of MPI's
   /// How many bytes are packed; kFailed: no more will come.
   alignas(64) std::atomic<std::int64_t> packed{0};
@@ -78,6 +78,8 @@ struct alignas(64) Descriptor {
 };
 static_assert(sizeof(Descriptor) == 128, "two lines of the cache");
 inline constexpr std::int64_t kFailed = -1;
+inline constexpr std::int64_t kNoRoom = 0;  ///< an offer: there is none unless the sender packs it
+inline constexpr std::int64_t kCameByMpi = -1;
 static_assert(std::atomic<State>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 

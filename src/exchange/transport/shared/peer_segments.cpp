@@ -157,25 +157,35 @@ std::optional<Source> PeerSegments::claim(Descriptor& descriptor, std::int32_t f
   }
 }
 
+namespace {
+
+constexpr const char* kNoBytes = "a message by shared memory names bytes that are not there";
+
+}  // namespace
+
 std::optional<Delivery> PeerSegments::open(const std::byte* landed, std::int32_t from) {
   Descriptor* const descriptor = descriptor_of(landed, from);
   if (descriptor == nullptr) return std::nullopt;
   if (descriptor->changed.load(kAcquire) != 0) directory_.take_announcements();
   sharing::SharedMemory& segment = directory_.segment_of(from);
-  const std::int64_t at = descriptor->at.load(kRelaxed);
   const std::int64_t bytes = descriptor->bytes.load(kRelaxed);
-  const std::int64_t room = segment.bytes();
   // Only cells tell of messages that are as short as header messages.
   const bool by_cell = Destination{from, descriptor->tag.load(kRelaxed)}.is_by_cell();
   const std::int64_t least = by_cell ? 1 : kLongestHeader + 1;
-  if (at < parts_.bytes || bytes < least || at > room || bytes > room - at)
-    throw Error("a message by shared memory names bytes that are not there");
+  if (bytes < least) throw Error(kNoBytes);
   change(*descriptor, State::Live, State::Seen);  // it is no longer what a probe finds
   note_matched(*descriptor, from);
   std::optional<Source> source = claim(*descriptor, from, bytes);
   if (!suspects_.empty()) overtake(*descriptor, from);
-  if (!source) (void)segment.populate(at, at + bytes);
-  return Delivery(*descriptor, segment.data() + at, bytes, *this, from, std::move(source));
+  if (source) return Delivery(*descriptor, nullptr, bytes, *this, from, std::move(source));
+  // The sender packs it, and has said where before it took an offer back.
+  const std::int64_t at = descriptor->at.load(kAcquire);
+  if (at < parts_.bytes || at > segment.bytes() || bytes > segment.bytes() - at) {
+    descriptor->state.store(State::Done, std::memory_order_release);
+    throw Error(kNoBytes);
+  }
+  (void)segment.populate(at, at + bytes);
+  return Delivery(*descriptor, segment.data() + at, bytes, *this, from, std::nullopt);
 }
 
 void PeerSegments::see(const std::byte* landed, std::int32_t from) {
@@ -223,7 +233,7 @@ Descriptor* PeerSegments::oldest_descriptor(const Destination& from, State state
 void PeerSegments::end_placeholder(const Destination& from, std::int64_t length, bool matched) {
   const State state = matched ? State::Seen : State::Live;
   const auto is_placeholder = [length](const Descriptor& descriptor) {
-    return descriptor.at.load(kAcquire) < 0 && descriptor.length.load(kAcquire) == length;
+    return descriptor.at.load(kAcquire) == kCameByMpi && descriptor.length.load(kAcquire) == length;
   };
   const auto is_likely = [&](const Descriptor& descriptor) {
     return is_placeholder(descriptor) && !is_suspect(descriptor);

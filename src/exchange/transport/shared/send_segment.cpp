@@ -48,7 +48,7 @@ bool SendSegment::take_descriptor(std::uint32_t& number) {
   return true;
 }
 
-std::optional<std::int64_t> SendSegment::take_block(std::int64_t bytes, bool populated) {
+std::optional<std::int64_t> SendSegment::take_block(std::int64_t bytes) {
   auto offset = blocks_.take(bytes);
   if (!offset) {
     collect(kDescriptors);
@@ -57,7 +57,7 @@ std::optional<std::int64_t> SendSegment::take_block(std::int64_t bytes, bool pop
   while (!offset && drop_layout()) offset = blocks_.take(bytes);
   if (!offset) return std::nullopt;
   const std::int64_t at = parts_.bytes + *offset;
-  if (!populated || memory_.populate(at, at + bytes)) return at;
+  if (memory_.populate(at, at + bytes)) return at;
   blocks_.give_back(*offset, bytes);
   return std::nullopt;
 }
@@ -103,41 +103,54 @@ void SendSegment::go_live(Descriptor& descriptor) noexcept {
   descriptor.state.store(by_cell ? State::Seen : State::Live, std::memory_order_release);
 }
 
-std::optional<Lease> SendSegment::lease(const Destination& to, std::int64_t bytes, bool populated) {
+std::optional<Lease> SendSegment::lease(const Destination& to, std::int64_t bytes) {
   collect(kAtATime);
-  const std::optional<std::int64_t> at = take_block(bytes, populated);
-  std::uint32_t number = 0;
+  const std::optional<std::int64_t> at = take_block(bytes);
   if (!at) return std::nullopt;
-  if (!take_descriptor(number)) {
-    blocks_.give_back(*at - parts_.bytes, bytes);
-    return std::nullopt;
-  }
+  std::optional<Lease> lease = lease_at(to, bytes, *at);
+  if (!lease) blocks_.give_back(*at - parts_.bytes, bytes);
+  return lease;
+}
+
+std::optional<Lease> SendSegment::lease_at(const Destination& to, std::int64_t bytes,
+                                           std::int64_t at) {
+  collect(kAtATime);
+  std::uint32_t number = 0;
+  if (!take_descriptor(number)) return std::nullopt;
   Descriptor& descriptor = table().descriptors[number];
-  held_[number] = {*at, bytes, false};
+  held_[number] = {at, bytes, false};
   if (!to_self_.empty()) to_self_[number] = {};
   const std::int64_t length =
       to.is_by_cell() ? kLongestHeader : lengths_.next(to, [&] { return newest_length(to); });
-  fill(descriptor, to, bytes, *at, length);
+  fill(descriptor, to, bytes, at, length);
   std::byte* const place = memory_.data() + parts_.headers + number * kHeaderPlace;
   Header header;
   header.nonce = nonce_;
   header.descriptor = number;
   header.generation = descriptor.generation;
   std::memcpy(place, &header, sizeof(header));
-  return Lease(descriptor, place, length, memory_.data() + *at);
+  return Lease(descriptor, place, length, at == kNoRoom ? nullptr : memory_.data() + at);
 }
 
-bool SendSegment::prepare(const Lease& lease) {
-  const Held& own = held_[number_of(*lease.descriptor_)];
-  return memory_.populate(own.at, own.at + own.bytes);
+bool SendSegment::prepare(Lease& lease) {
+  Held& own = held_[number_of(*lease.descriptor_)];
+  if (own.at == kNoRoom) {
+    const std::optional<std::int64_t> at = take_block(own.bytes);
+    if (!at) return false;
+    own.at = *at;
+    lease.data_ = memory_.data() + *at;
+    // The receiver reads it once the offer is taken back.
+    lease.descriptor_->at.store(*at, std::memory_order_release);
+  }
+  return true;
 }
 
 bool SendSegment::add_placeholder(const Destination& to, std::int64_t bytes) {
   std::uint32_t number = 0;
   collect(kAtATime);
   if (!take_descriptor(number)) return false;
-  held_[number] = {-1, 0, true};
-  fill(table().descriptors[number], to, bytes, -1, bytes);
+  held_[number] = {kNoRoom, 0, true};
+  fill(table().descriptors[number], to, bytes, kCameByMpi, bytes);
   lengths_.avoid(to, bytes);
   go_live(table().descriptors[number]);
   placeholder_ = number;
@@ -259,7 +272,7 @@ void SendSegment::collect(std::uint32_t most) {
     }
     --used_;
     descriptor.state.store(State::Free, std::memory_order_relaxed);
-    if (own.at >= 0) blocks_.give_back(own.at - parts_.bytes, own.bytes);
+    if (own.at != kNoRoom) blocks_.give_back(own.at - parts_.bytes, own.bytes);
     if (own.layout >= 0) --layouts_[static_cast<std::size_t>(own.layout)].users;
     if (own.region >= 0) --offered_[static_cast<std::size_t>(own.region)];
     free_descriptors_.push_back(number);

@@ -80,15 +80,14 @@ class SendSegment {
   explicit SendSegment(peers::Directory& directory);
 
   /// A descriptor with room for a message; nothing if there is none, or no memory. ~50 ns.
-  [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
-    return lease(to, bytes, true);
-  }
-  /// A descriptor for a message that is to be offered, whose room has no memory before prepare().
+  [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes);
+  /// A descriptor for a message that is to be offered, without room: most are never packed, and
+  /// they may be longer than what a rank shares.
   [[nodiscard]] std::optional<Lease> lease_unpacked(const Destination& to, std::int64_t bytes) {
-    return lease(to, bytes, false);
+    return lease_at(to, bytes, kNoRoom);
   }
-  /// Gets the memory to pack an offered message into after all. False: there is none.
-  [[nodiscard]] bool prepare(const Lease& lease);
+  /// Gets room to pack an offered message into after all. False: there is none.
+  [[nodiscard]] bool prepare(Lease& lease);
   /// A live descriptor for a message of a header message's length whose bytes MPI carries. False:
   /// there is none.
   [[nodiscard]] bool add_placeholder(const Destination& to, std::int64_t bytes);
@@ -135,8 +134,8 @@ class SendSegment {
  private:
   /// State of a descriptor that only this process has.
   struct Held {
-    std::int64_t at = -1;    ///< of its block in the segment; negative: it has none
-    std::int64_t bytes = 0;  ///< asked for
+    std::int64_t at = kNoRoom;  ///< of its block in the segment
+    std::int64_t bytes = 0;     ///< asked for
     bool released = false;
     std::int64_t layout = -1;  ///< what is known of its layout, by number; negative: none
     std::int32_t region = -1;  ///< that it was offered from; negative: none
@@ -159,9 +158,9 @@ class SendSegment {
   [[nodiscard]] std::uint32_t number_of(const Descriptor& descriptor) const noexcept {
     return static_cast<std::uint32_t>(&descriptor - table().descriptors.data());
   }
-  std::optional<Lease> lease(const Destination& to, std::int64_t bytes, bool populated);
+  std::optional<Lease> lease_at(const Destination& to, std::int64_t bytes, std::int64_t at);
   bool take_descriptor(std::uint32_t& number);
-  std::optional<std::int64_t> take_block(std::int64_t bytes, bool populated = true);
+  std::optional<std::int64_t> take_block(std::int64_t bytes);
   void go_live(Descriptor& descriptor) noexcept;
   void fill(Descriptor& descriptor, const Destination& to, std::int64_t bytes, std::int64_t at,
             std::int64_t length);
