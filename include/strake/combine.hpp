@@ -25,8 +25,9 @@ class Combine {
       Combine(How&& how)  // NOLINT(google-explicit-constructor): a functor is one
       : bytes_(std::forward<How>(how)) {}
   /// Merges by `how` in host memory, and by `on_device` in a device's.
-  Combine(Bytes how, std::optional<DeviceCombine> on_device)
-      : bytes_(std::move(how)), on_device_(on_device) {}
+  /// \param numbers  that it merges (number_name()); null: not known
+  Combine(Bytes how, std::optional<DeviceCombine> on_device, const char* numbers = nullptr)
+      : bytes_(std::move(how)), on_device_(on_device), numbers_(numbers) {}
 
   explicit operator bool() const noexcept { return bool{bytes_}; }
   void operator()(std::byte* there, const std::byte* came, std::int64_t bytes) const {
@@ -36,10 +37,13 @@ class Combine {
   [[nodiscard]] const std::optional<DeviceCombine>& on_device() const noexcept {
     return on_device_;
   }
+  /// The numbers that it merges (number_name()); null: any, or not known.
+  [[nodiscard]] const char* numbers() const noexcept { return numbers_; }
 
  private:
   Bytes bytes_;
   std::optional<DeviceCombine> on_device_;
+  const char* numbers_ = nullptr;
 };
 
 /// Merges elements of type T in host memory: each becomes `op(there, came)`. Blocks of the layouts
@@ -52,7 +56,7 @@ template <typename T, typename Op>
             for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i)
               to[i] = op(to[i], from[i]);
           },
-          on_device};
+          on_device, number_name<T>()};
 }
 /// \{ Sum, least, greatest of elements of type T. On devices of float, double, and integers of 4
 /// and 8 bytes.

@@ -57,10 +57,17 @@ class STRAKE_API ExchangePart {
   /// \}
 
   /// \{ The part of a rank that knows what it needs; what it sends is found by messages to the
-  /// owners alone. Collective. \param array  the only one, number 0 \param wanted  the elements of
-  /// `array` that get values; element `from[i]` comes into the one that `wanted[i]` says \throws
-  /// InvalidArgument  on all ranks: `from` is not as long as `wanted`, an element or a rank that
-  /// does not exist; the message names ranks and indices; `comm` as for an Exchange. MpiError
+  /// owners alone. Collective: a communicator is made for the time of the call, and a barrier and
+  /// some allreduces take place beside these messages, three times as many with global indices.
+  ///
+  /// \param array  the only one, number 0
+  /// \param wanted  the elements of `array` that get values; element `from[i]` comes into the one
+  /// that `wanted[i]` says. Several may come from one; in a reverse exchange all go back to it.
+  /// Ranks must not want elements that get values themselves (Exchange refuses that).
+  ///
+  /// \throws InvalidArgument  on all ranks: `from` is not as long as `wanted`, an element is wanted
+  /// twice, or an element or a rank does not exist; the message names ranks and indices; more than
+  /// 2^30 elements; `comm` as for an Exchange. MpiError
   [[nodiscard]] static ExchangePart of_elements(MPI_Comm comm, const ElementArray& array,
                                                 std::span<const std::int64_t> wanted,
                                                 std::span<const ElementOf> from);

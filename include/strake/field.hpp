@@ -33,8 +33,9 @@ class Radius {
   constexpr Radius(int all = 0) noexcept { fill(all); }  // NOLINT(*-explicit-*)
   /// Stencils that reach along the axes only.
   [[nodiscard]] static constexpr Radius faces(int cells) noexcept { return Radius(cells).faces(); }
-  /// By axis, or by axis and side: `Radius::sides({2, 1}, 1)` is 2 cells below and 1 above along x,
-  /// and 1 on both sides along y. Directions along several axes are as deep along each axis.
+  /// By axis, or by axis and side; an axis that is not given has none: `Radius::sides({2, 1}, 1)`
+  /// is 2 cells below and 1 above along x, and 1 on both sides along y. Directions along several
+  /// axes are as deep along each axis.
   [[nodiscard]] static constexpr Radius sides(Sides x, Sides y = {}, Sides z = {}) noexcept {
     const std::array<Sides, 3> all = {x, y, z};
     Radius made;
@@ -101,7 +102,7 @@ struct FieldOptions {
   bool next = true;  ///< a second buffer, for Grid::swap()
 };
 
-/// The type of a field's elements, for those who add fields by size and kind.
+/// The type of a field's elements, for those who know it at run time only.
 struct ElementType {
   std::int64_t bytes = 0;      ///< of an element
   const char* name = nullptr;  ///< of its numbers, as VTK files have it: "Float64"; null: no number
@@ -132,9 +133,11 @@ class Grid;
 /// A field of a grid, whatever its type. A plain handle; valid as long as the grid.
 class STRAKE_API FieldHandle {
  public:
+  /// No field: calls with it \throw InvalidArgument
+  FieldHandle() noexcept = default;
   [[nodiscard]] int number() const noexcept { return number_; }
-  [[nodiscard]] const std::string& name() const noexcept;
-  [[nodiscard]] const ElementType& type() const noexcept;
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] const ElementType& type() const;
   /// Where the current values are (or those that the next swap() makes the current ones).
   /// \throws InvalidArgument  this rank has no such subgrid, or the field no second buffer
   [[nodiscard]] FieldMemory memory(bool next = false, int subgrid = 0) const;
@@ -148,14 +151,18 @@ class STRAKE_API FieldHandle {
   [[nodiscard]] const Box& owned_region(int subgrid) const;
   [[nodiscard]] const Box& stored_region(int subgrid) const;
 
-  Data* data_;
-  int number_;
+  [[nodiscard]] const Data& data() const;
+
+  Data* data_ = nullptr;
+  int number_ = -1;
 };
 
 /// A field of elements of type T. Calls \throw InvalidArgument  this rank has no such subgrid
 template <typename T>
 class Field : public FieldHandle {
  public:
+  /// No field, as FieldHandle().
+  Field() noexcept = default;
   /// The current values, at their address until the next Grid::swap().
   [[nodiscard]] View<T> view(int subgrid = 0) const { return made(false, subgrid); }
   /// The buffer that the next swap() makes the current one. \throws InvalidArgument  it has none
@@ -181,6 +188,7 @@ class Fields {
   Fields(const FieldHandle& one) : all_(false), named_{one} {}
   Fields(std::initializer_list<FieldHandle> named) : all_(false), named_(named) {}
   Fields(std::span<const FieldHandle> named) : all_(false), named_(named.begin(), named.end()) {}
+  Fields(const std::vector<FieldHandle>& named) : all_(false), named_(named) {}
   template <typename T>
   Fields(const std::vector<Field<T>>& named) : all_(false), named_(named.begin(), named.end()) {}
   // NOLINTEND(*-explicit-*)

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -46,7 +47,7 @@ struct GhostOptions {
 
 /// How values that come back merge with those that are there: by an operation, for whatever numbers
 /// the fields have, or by a Combine, for fields of its type.
-using Merge = std::variant<ValueOp, Combine>;
+using Merge = std::variant<Combine, ValueOp>;
 
 class Ghosts;
 
@@ -90,7 +91,7 @@ class STRAKE_API Grid {
     auto* const data = add_field(name, type_of<T>(), options);
     return Field<T>(data, last_field());
   }
-  /// add() by size and kind. \throws  as above; InvalidArgument  an element of no bytes, a name
+  /// add() by size and type. \throws  as above; InvalidArgument  an element of no bytes, a name
   /// that is none of VTK's, or numbers that are not as long as the element
   [[nodiscard]] FieldHandle add(const std::string& name, const ElementType& type,
                                 const FieldOptions& options = {}) {
@@ -110,18 +111,27 @@ class STRAKE_API Grid {
                                const FieldOptions& options = {}) {
     static_assert(std::is_trivially_copyable_v<T>, "its bytes are sent");
     std::vector<Adopted<std::byte>> all;
-    constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+    const auto in_bytes = [](std::int64_t stride) {
+      constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+      constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+      return stride > kMost / kSize ? kMost : stride < 0 ? -1 : stride * kSize;
+    };
     for (const Adopted<T>& one : arrays)
       all.push_back({reinterpret_cast<std::byte*>(one.first),
-                     reinterpret_cast<std::byte*>(one.next), one.stride_y * kSize,
-                     one.stride_z * kSize});
+                     reinterpret_cast<std::byte*>(one.next), in_bytes(one.stride_y),
+                     in_bytes(one.stride_z)});
     auto* const data = adopt_field(name, type_of<T>(), all, options);
     return Field<T>(data, last_field());
   }
   template <typename T>
+  [[nodiscard]] Field<T> adopt(const std::string& name, const std::vector<Adopted<T>>& arrays,
+                               const FieldOptions& options = {}) {
+    return adopt(name, std::span<const Adopted<T>>(arrays), options);
+  }
+  template <typename T>
   [[nodiscard]] Field<T> adopt(const std::string& name, const Adopted<T>& array,
                                const FieldOptions& options = {}) {
-    return adopt(name, std::span(&array, 1), options);
+    return adopt(name, std::span<const Adopted<T>>(&array, 1), options);
   }
   /// \param strides  [elements] between rows and between planes; zeroes: there is nothing between
   template <typename T>
@@ -130,7 +140,7 @@ class STRAKE_API Grid {
                                const FieldOptions& options = {}) {
     return adopt(name, Adopted<T>{first, nullptr, strides[0], strides[1]}, options);
   }
-  /// By size and kind; strides are in bytes.
+  /// By size and type; strides are in bytes.
   [[nodiscard]] FieldHandle adopt(const std::string& name, const ElementType& type,
                                   std::span<const Adopted<std::byte>> arrays,
                                   const FieldOptions& options = {}) {
@@ -217,8 +227,11 @@ class STRAKE_API Grid {
   template <typename T>
   void fill(const Field<T>& field, Direction face, const std::type_identity_t<T>& value,
             const Streams& streams = {}) {
-    fill_bytes(field, face, reinterpret_cast<const std::byte*>(&value), streams);
+    fill(field, face, std::as_bytes(std::span(&value, 1)), streams);
   }
+  /// By the bytes of an element.
+  void fill(const FieldHandle& field, Direction face, std::span<const std::byte> value,
+            const Streams& streams = {});
   /// Sets the cells that fill() sets by those on this side of the end, mirrored about it. (A field
   /// on faces along this axis has a face there, about which its other faces are mirrored.) Corners
   /// are right if the axes are mirrored one after the other, after an exchange. The host does not
@@ -261,8 +274,6 @@ class STRAKE_API Grid {
   FieldHandle::Data* adopt_field(const std::string& name, const ElementType& type,
                                  std::span<const Adopted<std::byte>> arrays,
                                  const FieldOptions& options);
-  void fill_bytes(const FieldHandle& field, Direction face, const std::byte* value,
-                  const Streams& streams);
   [[nodiscard]] int last_field() const noexcept;
 
   template <typename T>
@@ -278,18 +289,8 @@ class STRAKE_API Grid {
   template <typename T>
   [[nodiscard]] static constexpr ElementType type_of() noexcept {
     using Type = typename Components<T>::Type;
-    constexpr int kCount = Components<T>::kCount;
     constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
-    if constexpr (std::is_floating_point_v<Type> && sizeof(Type) <= 8) {
-      return {kSize, sizeof(Type) == 8 ? "Float64" : "Float32", kCount};
-    } else if constexpr (std::is_integral_v<Type>) {
-      constexpr std::array<const char*, 4> kSigned = {"Int8", "Int16", "Int32", "Int64"};
-      constexpr std::array<const char*, 4> kUnsigned = {"UInt8", "UInt16", "UInt32", "UInt64"};
-      constexpr std::size_t kLog2 = sizeof(Type) == 8 ? 3 : sizeof(Type) / 2;
-      return {kSize, std::is_signed_v<Type> ? kSigned[kLog2] : kUnsigned[kLog2], kCount};
-    } else {
-      return {kSize};
-    }
+    return {kSize, number_name<Type>(), Components<T>::kCount};
   }
 
   struct STRAKE_API Delete {

@@ -15,6 +15,22 @@ struct DeviceCombine {
   ValueType type = ValueType::Float64;
   friend auto operator<=>(const DeviceCombine&, const DeviceCombine&) = default;
 };
+/// The name of numbers of type T, as VTK files have it ("Float64"); null: T is no number of up to 8
+/// bytes.
+template <typename T>
+[[nodiscard]] constexpr const char* number_name() noexcept {
+  if constexpr (std::is_floating_point_v<T> && sizeof(T) <= 8) {
+    return sizeof(T) == 8 ? "Float64" : "Float32";
+  } else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
+    constexpr bool kSigned = std::is_signed_v<T>;
+    if (sizeof(T) == 1) return kSigned ? "Int8" : "UInt8";
+    if (sizeof(T) == 2) return kSigned ? "Int16" : "UInt16";
+    if (sizeof(T) == 4) return kSigned ? "Int32" : "UInt32";
+    return kSigned ? "Int64" : "UInt64";
+  } else {
+    return nullptr;
+  }
+}
 /// The type of T; nothing if devices combine no such values.
 template <typename T>
 [[nodiscard]] constexpr std::optional<ValueType> value_type() noexcept {

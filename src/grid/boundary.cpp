@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
+#include "device/backend.hpp"
 #include "grid/impl.hpp"
 #include "strake/error.hpp"
 
@@ -39,7 +41,8 @@ void run(const CopyPlan& plan, Stream* stream, std::byte* to, const std::byte* f
 
 }  // namespace
 
-Box Grid::Impl::boundary(const Data& field, Direction face, int subgrid) const {
+Box Grid::Impl::boundary(const FieldHandle& handle, Direction face, int subgrid) const {
+  const Data& field = *fields[static_cast<std::size_t>(wanted(handle, {}).fields.front())];
   const std::size_t axis = axis_of(face);
   const Data::Part& part = field.part(subgrid);
   if (part.stored.empty() || static_cast<int>(axis) >= axes || neighbour(face, subgrid)) return {};
@@ -60,11 +63,15 @@ Layout Grid::Impl::mirrored(const Data& field, Direction face, int subgrid,
   const Data::Part& part = field.part(subgrid);
   const std::int64_t skipped = is_on_faces(field.options.at, axis) ? 1 : 0;
   const std::int64_t depth = beyond.extent(static_cast<int>(axis));
-  if (depth + skipped > part.owned.extent(static_cast<int>(axis)))
-    throw InvalidArgument(fmt::format(
-        "field '{}': {} cells are mirrored at the end {} of subgrid {}, which has {} along {}",
-        field.name, depth, grid::name_of(face), subgrid, part.owned.extent(static_cast<int>(axis)),
-        "xyz"[axis]));
+  // Ghost cells on the other side are as good as owned ones, after an exchange.
+  const std::int64_t there =
+      (neighbour(-face, subgrid) ? part.stored : part.owned).extent(static_cast<int>(axis)) -
+      (neighbour(-face, subgrid) ? depth : 0);
+  if (depth + skipped > there)
+    throw InvalidArgument(
+        fmt::format("field '{}': {} cells are mirrored at the end {} of subgrid {}, which has {} "
+                    "along {}",
+                    field.name, depth, grid::name_of(face), subgrid, there, "xyz"[axis]));
   // The cell next to the end comes last below it, and first above.
   Index3 first = beyond.lower;
   first[axis] = face.components()[axis] < 0 ? part.owned.lower[axis] + skipped + depth - 1
@@ -97,13 +104,23 @@ template <typename Set>
 void Grid::Impl::set_boundary(const FieldHandle& handle, Direction face, bool mirrors,
                               std::span<Stream> streams, const Set& set) {
   const Data& field = *fields[static_cast<std::size_t>(wanted(handle, {}).fields.front())];
+  struct Side {
+    int subgrid;
+    Stream* stream;
+    const CopyPlan* plan;
+  };
+  std::vector<Side> sides;  // all, before the first is set
   for (int i = 0; i < subgrids(); ++i) {
-    const Box beyond = boundary(field, face, i);
+    const Box beyond = boundary(handle, face, i);
     if (beyond.empty()) continue;
-    Stream* const stream = stream_of(places[static_cast<std::size_t>(i)], streams);
-    const CopyPlan& plan = boundary_plan({handle.number(), i, face.number(), mirrors}, beyond);
-    set(plan, field, i, stream);
+    const Place place = places[static_cast<std::size_t>(i)];
+    if (place.in_host_memory() && StreamAccess::any_captures(streams))
+      throw Unsupported(fmt::format(
+          "field '{}': cells in host memory are set while streams are being captured", field.name));
+    sides.push_back({i, stream_of(place, streams),
+                     &boundary_plan({handle.number(), i, face.number(), mirrors}, beyond)});
   }
+  for (const Side& side : sides) set(*side.plan, field, side.subgrid, side.stream);
 }
 
 void Grid::Impl::mirror(const FieldHandle& handle, Direction face, std::span<Stream> streams) {
@@ -114,11 +131,14 @@ void Grid::Impl::mirror(const FieldHandle& handle, Direction face, std::span<Str
                });
 }
 
-void Grid::Impl::fill(const FieldHandle& handle, Direction face, const std::byte* value,
+void Grid::Impl::fill(const FieldHandle& handle, Direction face, std::span<const std::byte> value,
                       std::span<Stream> streams) {
+  if (std::ssize(value) != handle.type().bytes)
+    throw InvalidArgument(fmt::format("field '{}' has elements of {} bytes, and is filled by {}",
+                                      handle.name(), handle.type().bytes, value.size()));
   set_boundary(handle, face, false, streams,
                [&](const CopyPlan& plan, const Data& field, int subgrid, Stream* stream) {
-                 run(plan, stream, field.part(subgrid).buffer(field.current), value);
+                 run(plan, stream, field.part(subgrid).buffer(field.current), value.data());
                });
 }
 

@@ -18,27 +18,32 @@ void throw_not_stored(const Box& stored, const Index3& at) {
                                     at[2], grid::bounds_of(stored)));
 }
 
+const FieldHandle::Data& FieldHandle::data() const {
+  if (data_ == nullptr) throw InvalidArgument("a field that was never added");
+  return *data_;
+}
+
 std::byte* FieldHandle::origin(bool next, int subgrid) const {
-  const Data::Part& part = data_->part(subgrid);
+  const Data::Part& part = data().part(subgrid);
   // Cell (0, 0, 0) may be another subgrid's.
   return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
-      reinterpret_cast<std::intptr_t>(data_->buffer(part, next)) + part.offset_of({0, 0, 0}));
+      reinterpret_cast<std::intptr_t>(data().buffer(part, next)) + part.offset_of({0, 0, 0}));
 }
 
 std::array<std::int64_t, 2> FieldHandle::strides_bytes(int subgrid) const {
-  const Data::Part& part = data_->part(subgrid);
+  const Data::Part& part = data().part(subgrid);
   return {part.stride_y, part.stride_z};
 }
-const std::string& FieldHandle::name() const noexcept { return data_->name; }
-const ElementType& FieldHandle::type() const noexcept { return data_->type; }
+const std::string& FieldHandle::name() const { return data().name; }
+const ElementType& FieldHandle::type() const { return data().type; }
 FieldMemory FieldHandle::memory(bool next, int subgrid) const {
-  const Data::Part& part = data_->part(subgrid);
+  const Data::Part& part = data().part(subgrid);
+  std::byte* const buffer = data().buffer(part, next);
   if (part.stored.empty()) return {};
-  return {data_->buffer(part, next) + part.first, part.stride_y, part.stride_z, part.owned,
-          part.stored};
+  return {buffer + part.first, part.stride_y, part.stride_z, part.owned, part.stored};
 }
-const Box& FieldHandle::owned_region(int subgrid) const { return data_->part(subgrid).owned; }
-const Box& FieldHandle::stored_region(int subgrid) const { return data_->part(subgrid).stored; }
+const Box& FieldHandle::owned_region(int subgrid) const { return data().part(subgrid).owned; }
+const Box& FieldHandle::stored_region(int subgrid) const { return data().part(subgrid).stored; }
 
 Ghosts::Ghosts(Exchange& exchange, const Grid::Impl& grid) noexcept
     : exchange_(&exchange), grid_(&grid), grid_lives_(grid.lives), round_(exchange.round()) {}
@@ -137,10 +142,10 @@ void Grid::accumulate(const Streams& streams, const Fields& fields, const Merge&
 }
 
 Box Grid::boundary(const FieldHandle& field, Direction face, int subgrid) const {
-  return impl_->boundary(*field.data_, face, subgrid);
+  return impl_->boundary(field, face, subgrid);
 }
-void Grid::fill_bytes(const FieldHandle& field, Direction face, const std::byte* value,
-                      const Streams& streams) {
+void Grid::fill(const FieldHandle& field, Direction face, std::span<const std::byte> value,
+                const Streams& streams) {
   impl_->fill(field, face, value, StreamList(streams).all());
 }
 void Grid::mirror(const FieldHandle& field, Direction face, const Streams& streams) {
@@ -177,11 +182,11 @@ std::vector<Box> Grid::exterior(int subgrid) const {
   return grid::without(owned(subgrid), interior(subgrid));
 }
 Box Grid::interior(const FieldHandle& field, int subgrid) const {
-  const grid::Depths all = grid::depths_of(field.data_->radius, impl_->axes);
-  return shrunk(field.data_->part(subgrid).owned, impl_->where_neighbours_are(all, subgrid));
+  const grid::Depths all = grid::depths_of(field.data().radius, impl_->axes);
+  return shrunk(field.data().part(subgrid).owned, impl_->where_neighbours_are(all, subgrid));
 }
 std::vector<Box> Grid::exterior(const FieldHandle& field, int subgrid) const {
-  return grid::without(field.data_->part(subgrid).owned, interior(field, subgrid));
+  return grid::without(field.data().part(subgrid).owned, interior(field, subgrid));
 }
 
 Box Grid::grown(int cells, int subgrid) const {

@@ -6,6 +6,7 @@
 
 #include "grid/check.hpp"
 #include "grid/impl.hpp"
+#include "memory/place_text.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/job.hpp"
 #include "strake/error.hpp"
@@ -44,22 +45,20 @@ void Grid::Impl::require_room(const Data& field) const {
 
 namespace {
 
-void require_type(const std::string& field, const ElementType& type) {
+constexpr std::int64_t kLongestStride = std::int64_t{1} << 40;  // [bytes]
+
+/// Throws if there is no such type. Its name becomes one that stays.
+void settle_type(const std::string& field, ElementType& type) {
   if (type.bytes < 1)
     throw InvalidArgument(fmt::format("field '{}': elements of {} bytes", field, type.bytes));
   if (type.name == nullptr) return;
-  const std::int64_t number = grid::bytes_of_number(type.name);
-  if (number == 0)
+  const auto number = grid::find_number(type.name);
+  if (!number)
     throw InvalidArgument(fmt::format("field '{}': numbers of type \"{}\"", field, type.name));
-  if (type.components < 1 || number * type.components != type.bytes)
+  if (type.components < 1 || number->bytes * type.components != type.bytes)
     throw InvalidArgument(fmt::format("field '{}': elements of {} bytes, which are {} x {}", field,
                                       type.bytes, type.components, type.name));
-}
-
-/// "host memory", "device memory of device 1".
-std::string described(Place place) {
-  const std::string of = place.device < 0 ? "" : fmt::format(" of device {}", place.device);
-  return fmt::format("{} memory{}", name_of(place.kind), of);
+  type.name = number->name;
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ std::unique_ptr<Grid::Impl::Data> Grid::Impl::described_field(const std::string&
     for (const auto& other : fields)
       if (other->name == name)
         throw InvalidArgument(fmt::format("field '{}' is there already", name));
-    require_type(name, type);
+    settle_type(name, field.type);
     require_room(field);
   } catch (const InvalidArgument& error) {
     fault = error.what();
@@ -124,6 +123,10 @@ void Grid::Impl::adopt_part(Data& field, int subgrid, const Adopted<std::byte>& 
     throw InvalidArgument(
         fmt::format("field '{}', subgrid {} of rank {}: {}", field.name, subgrid, rank, what));
   };
+  const std::int64_t unit = field.type.name == nullptr ? 1 : field.bytes / field.type.components;
+  for (const std::int64_t stride : {arrays.stride_y, arrays.stride_z})
+    if (stride < 0 || stride > kLongestStride || stride % unit != 0)
+      refuse(fmt::format("a stride of {} bytes", stride));
   const Data::Part& part =
       field.parts.emplace_back(field.bytes, cells, depths, arrays.stride_y, arrays.stride_z);
   if (part.stored.empty()) return;
@@ -137,12 +140,15 @@ void Grid::Impl::adopt_part(Data& field, int subgrid, const Adopted<std::byte>& 
     refuse(fmt::format("no array for the cells {}", grid::bounds_of(part.stored)));
   if ((arrays.next != nullptr) != field.options.next)
     refuse("a next array is given, or missing, unlike that of another subgrid");
+  if (arrays.next == arrays.first) refuse("an array that is its own next one");
   for (const std::byte* const array : {arrays.first, arrays.next}) {
     if (array == nullptr) continue;
+    if (reinterpret_cast<std::uintptr_t>(array) % static_cast<std::uintptr_t>(unit) != 0)
+      refuse(fmt::format("an array at {}, which is no multiple of {} bytes",
+                         static_cast<const void*>(array), unit));
     const Place there = classify(array);
     if (place.in_host_memory() ? !there.in_host_memory() : there != place)
-      refuse(
-          fmt::format("an array in {}, for a subgrid in {}", described(there), described(place)));
+      refuse(fmt::format("an array in {}, for a subgrid in {}", text_of(there), text_of(place)));
   }
   field.parts.back().use(arrays.first, arrays.next);
 }

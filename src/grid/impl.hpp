@@ -139,8 +139,8 @@ class STRAKE_LOCAL Grid::Impl {
   void require_ended(const std::vector<int>& some) const;
   [[nodiscard]] std::string plan() const;
   /// \{ As of Grid.
-  [[nodiscard]] Box boundary(const Data& field, Direction face, int subgrid) const;
-  void fill(const FieldHandle& field, Direction face, const std::byte* value,
+  [[nodiscard]] Box boundary(const FieldHandle& field, Direction face, int subgrid) const;
+  void fill(const FieldHandle& field, Direction face, std::span<const std::byte> value,
             std::span<Stream> streams);
   void mirror(const FieldHandle& field, Direction face, std::span<Stream> streams);
   /// \}

@@ -26,24 +26,24 @@ Combine combine_of(ValueOp op) {
 
 /// The numbers that VTK names, their sizes, and how they are combined.
 struct Number {
-  std::string_view name;
+  const char* name;
   std::int64_t bytes;
   Combine (*combine)(ValueOp op);
-  std::optional<ValueType> type;  ///< if devices combine them
 };
 template <typename T>
-constexpr Number number(std::string_view name) {
-  return {name, sizeof(T), combine_of<T>, value_type<T>()};
+constexpr Number number() {
+  return {number_name<T>(), sizeof(T), combine_of<T>};
 }
-constexpr Number kNumbers[] = {number<double>("Float64"),       number<float>("Float32"),
-                               number<std::int8_t>("Int8"),     number<std::int16_t>("Int16"),
-                               number<std::int32_t>("Int32"),   number<std::int64_t>("Int64"),
-                               number<std::uint8_t>("UInt8"),   number<std::uint16_t>("UInt16"),
-                               number<std::uint32_t>("UInt32"), number<std::uint64_t>("UInt64")};
+constexpr Number kNumbers[] = {number<double>(),        number<float>(),
+                               number<std::int8_t>(),   number<std::int16_t>(),
+                               number<std::int32_t>(),  number<std::int64_t>(),
+                               number<std::uint8_t>(),  number<std::uint16_t>(),
+                               number<std::uint32_t>(), number<std::uint64_t>()};
 
 const Number* number_of(const char* name) noexcept {
   if (name == nullptr) return nullptr;
-  const auto* const found = std::ranges::find(kNumbers, std::string_view(name), &Number::name);
+  const auto* const found = std::ranges::find_if(
+      kNumbers, [&](const Number& one) { return std::string_view(one.name) == name; });
   return found == std::end(kNumbers) ? nullptr : found;
 }
 
@@ -57,20 +57,20 @@ Combine combine_of(const FieldHandle::Data& field, const Merge& merge) {
     return numbers->combine(*op);
   }
   const Combine& given = std::get<Combine>(merge);
-  const std::optional<DeviceCombine>& known = given.on_device();
-  if (known && numbers != nullptr && numbers->type != known->type)
+  if (given.numbers() != nullptr && numbers != nullptr &&
+      std::string_view(numbers->name) != given.numbers())
     throw InvalidArgument(
-        fmt::format("field '{}' has elements of {}, and is merged by a Combine of "
-                    "other numbers",
-                    field.name, numbers->name));
+        fmt::format("field '{}' has elements of {}, and is merged by a Combine of {}", field.name,
+                    numbers->name, given.numbers()));
   return given;
 }
 
 }  // namespace
 
-std::int64_t grid::bytes_of_number(const char* name) noexcept {
+std::optional<grid::NumberName> grid::find_number(const char* name) noexcept {
   const Number* const found = number_of(name);
-  return found == nullptr ? 0 : found->bytes;
+  if (found == nullptr) return std::nullopt;
+  return NumberName{found->name, found->bytes};
 }
 
 void Grid::Impl::accumulate(const Wanted& wanted, const Merge& merge, std::span<Stream> streams) {

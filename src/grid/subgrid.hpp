@@ -2,6 +2,7 @@
 /// for messages.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,12 @@ struct Depths {
 /// "[0, 8) x [0, 8) x [4, 8)".
 [[nodiscard]] std::string bounds_of(const Box& region);
 
-/// Size of a number that VTK names ("Float64"). [bytes] 0: no such number
-[[nodiscard]] std::int64_t bytes_of_number(const char* name) noexcept;
+/// A number that VTK names.
+struct NumberName {
+  const char* name;  ///< "Float64", for good
+  std::int64_t bytes;
+};
+[[nodiscard]] std::optional<NumberName> find_number(const char* name) noexcept;
 
 /// As deep as the deepest direction needs.
 [[nodiscard]] Depths depths_of(const Radius& radius, int axes) noexcept;

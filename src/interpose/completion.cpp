@@ -80,7 +80,7 @@ class Others {
       if (one.flag != 0) continue;
       one.code = real_mpi().MPI_Test(&all_[one.place], &one.flag, &one.status);
       if (one.code == MPI_SUCCESS) continue;
-      // The library has raised its error: what this call did further could raise another.
+      // The error is raised: to test more requests could call the error handler a second time.
       one.flag = 1;
       for (MPI_Status& status : told_of_) status.MPI_ERROR = MPI_ERR_PENDING;
       give_back();

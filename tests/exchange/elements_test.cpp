@@ -36,6 +36,16 @@ class Numbers {
     by.start(base);
     by.wait();
   }
+  void exchange_back(Exchange& by, const Combine& combine) const {
+    std::byte* const base[] = {memory_.data()};
+    if (!test_memory::on_device()) {
+      by.start_reverse(base, std::span(&combine, 1));
+      return by.wait();
+    }
+    Stream stream = Stream::make(place().device);
+    by.enqueue_reverse(base, std::span(&combine, 1), stream);
+    stream.synchronize();
+  }
 
  private:
   SharedArray memory_;
@@ -70,6 +80,24 @@ TEST(Elements, come_from_whom_a_rank_names) {
   for (std::size_t i = 0; i < wanted.size(); ++i)
     values[static_cast<std::size_t>(wanted[i])] = value_of(from[i].rank, from[i].index);
   EXPECT_EQ(numbers.values(), values);
+}
+
+/// An element that is wanted several times gets as many values back, also from one rank.
+TEST(Elements, go_back_to_whom_they_are) {
+  std::vector<std::int64_t> wanted(5);
+  std::iota(wanted.begin(), wanted.end(), 2);
+  const std::vector<ElementOf> from(wanted.size(), ElementOf{(rank() + 1) % ranks(), 1});
+  Exchange exchange(MPI_COMM_WORLD,
+                    ExchangePart::of_elements(MPI_COMM_WORLD, {8, 7, place()}, wanted, from));
+  const Numbers numbers({10, 20, 1, 2, 3, 4, 5});
+  try {
+    numbers.exchange_back(exchange, sum<double>());
+  } catch (const Unsupported&) {
+    EXPECT_TRUE(test_memory::on_device() &&
+                (ranks_per_node() < ranks() || device_transport() == "staged"));
+    return;
+  }
+  EXPECT_EQ(numbers.values(), (std::vector<double>{10, 35, 1, 2, 3, 4, 5}));
 }
 
 /// Each rank owns every n-th number from the highest on, and wants those beside its own.
@@ -109,6 +137,16 @@ TEST(Elements, wrong_ones_are_refused_on_all_ranks) {
   EXPECT_EQ(part(differs() ? 10 : 9, {0, 0}), "rank " + last + " wants its element 10 of 10");
   EXPECT_EQ(part(9, {differs() ? 77 : 0, 0}),
             "rank " + last + " wants an element of rank 77 of " + std::to_string(ranks()));
+  EXPECT_EQ(refusal_on_all([&] {
+              const std::vector<std::int64_t> wanted = {5, differs() ? 5 : 6};
+              const std::vector<ElementOf> from = {{0, 0}, {0, 1}};
+              (void)ExchangePart::of_elements(MPI_COMM_WORLD, {8, 10, {}}, wanted, from);
+            }),
+            "rank " + last + " gets its element 5 twice");
+  EXPECT_EQ(refusal_on_all([&] {
+              (void)ExchangePart::of_elements(MPI_COMM_WORLD, {8, INT64_MAX, {}}, {}, {});
+            }),
+            "an array of 9223372036854775807 elements of 8 bytes");
   EXPECT_EQ(part(9, {0, differs() ? -1 : 0}),
             "rank " + last + " wants element -1 of rank 0, which has 10");
   const auto global = [&](std::vector<std::int64_t> owned, std::vector<std::int64_t> ghosts) {

@@ -1,4 +1,4 @@
-// Fields of the user's own arrays, fields by size and kind, cells beyond open ends, and fields that
+// Fields of the user's own arrays, fields by size and type, cells beyond open ends, and fields that
 // go back to their owners in one exchange.
 #include <gtest/gtest.h>
 
@@ -35,13 +35,29 @@ class OwnArray {
       first_ = reinterpret_cast<T*>(there_.data());
     } else {
       here_.resize(static_cast<std::size_t>(cells));
+      std::memset(here_.data(), kBehind, here_.size() * sizeof(T));
       first_ = here_.data();
     }
+    stored_ = stored;
+  }
+  /// Whether all that lies behind rows and planes is as it was.
+  [[nodiscard]] bool is_untouched_behind() const {
+    T behind;
+    std::memset(&behind, kBehind, sizeof(T));
+    for (std::size_t i = 0; i < here_.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const bool in_row = at % stride_z_ % stride_y_ < stored_.extent(0) &&
+                          at % stride_z_ / stride_y_ < stored_.extent(1);
+      if (!in_row && std::memcmp(&here_[i], &behind, sizeof(T)) != 0) return false;
+    }
+    return true;
   }
   [[nodiscard]] T* first() const { return first_; }
   [[nodiscard]] std::array<std::int64_t, 2> strides() const { return {stride_y_, stride_z_}; }
 
  private:
+  static constexpr int kBehind = 0x5A;
+  Box stored_;
   std::int64_t stride_y_, stride_z_;
   std::vector<T> here_;
   SharedArray there_;
@@ -81,6 +97,7 @@ TEST(Adopted, arrays_of_the_users_are_exchanged_where_they_are) {
     grid.swap();
     EXPECT_EQ(&b.view()(grid.owned().lower[0], grid.owned().lower[1]), before);
   }
+  EXPECT_TRUE(loose.is_untouched_behind() && next.is_untouched_behind());
 }
 
 TEST(Adopted, arrays_that_do_not_fit_are_refused_on_all_ranks) {
@@ -116,15 +133,39 @@ TEST(Adopted, arrays_that_do_not_fit_are_refused_on_all_ranks) {
               }).find(field + "an array in host memory, for a subgrid in device memory of device"),
               0U);
   }
+  const OwnArray<double> another(stored, 0, 0);
+  EXPECT_EQ(refusal_on_all([&] {
+              (void)grid.adopt(
+                  "a", Adopted<double>{own.first(), differs() ? own.first() : another.first()});
+            }),
+            field + "an array that is its own next one");
+  const auto by_type = [&](std::int64_t bytes_off, std::int64_t stride) {
+    return refusal_on_all([&] {
+      const Adopted<std::byte> array{
+          reinterpret_cast<std::byte*>(own.first()) + (differs() ? bytes_off : 0), nullptr,
+          differs() ? stride : 0, 0};
+      (void)grid.adopt("a", ElementType{8, "Float64", 1}, std::span(&array, 1));
+    });
+  };
+  for (const std::int64_t stride : {std::int64_t{-8}, row + 3}) {
+    EXPECT_EQ(by_type(0, stride), field + "a stride of " + std::to_string(stride) + " bytes");
+  }
+  EXPECT_NE(by_type(4, 0).find("which is no multiple of 8 bytes"), std::string::npos);
   // A next array is each rank's own affair.
-  (void)grid.adopt("c", Adopted<double>{own.first(), differs() ? own.first() : nullptr});
+  (void)grid.adopt("c", Adopted<double>{own.first(), differs() ? another.first() : nullptr});
   (void)grid.adopt("b", own.first());
 }
 
 TEST(FieldTypes, fields_are_added_by_size_and_kind) {
   const std::array<bool, 3> periodic{true, true, true};
   Grid grid = periodic_grid(1);
-  const FieldHandle erased = grid.add("erased", ElementType{8, "Int64", 1});
+  FieldHandle erased;
+  EXPECT_EQ(refusal([&] { (void)erased.memory(); }), "a field that was never added");
+  {
+    const std::string name = "Int64";  // which need not stay
+    erased = grid.add("erased", ElementType{8, name.c_str(), 1}, {.next = false});
+  }
+  EXPECT_EQ(refusal([&] { (void)erased.memory(true); }), "field 'erased' has no second buffer");
   const auto typed = grid.add<std::int64_t>("typed");
   EXPECT_EQ(erased.name(), "erased");
   EXPECT_EQ(std::string(typed.type().name), erased.type().name);
@@ -137,7 +178,7 @@ TEST(FieldTypes, fields_are_added_by_size_and_kind) {
                                     stored.lower[2] * memory.stride_z / 8,
                                 memory.stride_y / 8, memory.stride_z / 8, memory.owned, stored);
   fill(view, 3, 1);
-  grid.exchange({}, erased).wait();
+  grid.exchange({}, std::vector<FieldHandle>{erased}).wait();
   check(view, {grid, periodic, 1, {}, grid.extent()}, 3, 1);
   EXPECT_EQ(refusal_on_all([&] { (void)grid.add("x", ElementType{0}); }),
             "field 'x': elements of 0 bytes");
@@ -199,7 +240,8 @@ bool is_refused(const std::function<void()>& call) {
   try {
     call();
   } catch (const Unsupported&) {
-    EXPECT_TRUE(test_memory::on_device() && ranks() > 1);
+    EXPECT_TRUE(test_memory::on_device() && ranks() > 1 &&
+                (ranks_per_node() < ranks() || device_transport() == "staged"));
     return true;
   }
   return false;
@@ -252,7 +294,9 @@ TEST(Merge, operations_of_other_numbers_are_refused) {
   EXPECT_EQ(refusal([&] {
               fields.grid.accumulate({}, {fields.a, fields.b}, sum<double>());
             }),
-            "field 'a' has elements of Int64, and is merged by a Combine of other numbers");
+            "field 'a' has elements of Int64, and is merged by a Combine of Float64");
+  EXPECT_EQ(refusal([&] { fields.grid.accumulate({}, {fields.b}, sum<std::int16_t>()); }),
+            "field 'b' has elements of Float64, and is merged by a Combine of Int16");
   EXPECT_EQ(refusal([&] {
               fields.grid.accumulate({}, {fields.a, d}, ValueOp::Sum);
             }),
@@ -303,6 +347,34 @@ TEST(Boundary, cells_beyond_open_ends_are_filled_and_mirrored) {
               grid.fill(a, {1, 1, 0}, 0);
             }),
             "an end of a grid in direction (1, 1, 0), not along one axis");
+}
+
+TEST(Boundary, ends_are_mirrored_in_graphs) {
+  if (!test_memory::on_device()) GTEST_SKIP();
+  Grid grid(MPI_COMM_WORLD, {12 * ranks(), 6}, {.radius = 2, .place = place()});
+  const auto a = grid.add<double>("a", {.radius = Radius::sides(1)});
+  const FieldHandle handle = a;
+  const double two = 2;
+  const std::span<const std::byte> value = std::as_bytes(std::span(&two, 1));
+  const Direction face{rank() == 0 ? -1 : 1, 0, 0};
+  grid.fill(handle, face, value);
+  Mirror<double> mirror(a.view());
+  for_each_cell(grid.owned(), [&](auto i, auto j, auto k) { mirror.view()(i, j, k) = 7; });
+  mirror.store();
+  EXPECT_EQ(refusal([&] { grid.fill(handle, face, value.first(4)); }),
+            "field 'a' has elements of 8 bytes, and is filled by 4");
+  Stream stream = Stream::make(test_memory::device());
+  const auto graph = CapturedGraph::capture(stream, [&] {
+    grid.mirror(a, face, stream);
+    if (grid.boundary(a, face).empty()) return;
+    EXPECT_THROW(grid.fill(handle, face, value, stream), Unsupported);
+  });
+  if (graph == nullptr) GTEST_SKIP();
+  graph->launch(stream);
+  stream.synchronize();
+  mirror.load();
+  for_each_cell(grid.boundary(a, face),
+                [&](auto i, auto j, auto k) { EXPECT_EQ(mirror.view()(i, j, k), 7); });
 }
 
 TEST(Boundary, a_subgrid_that_is_too_short_is_not_mirrored) {

@@ -49,7 +49,7 @@ int opened(const char* path) { return open(path, O_RDONLY | O_CLOEXEC); }
 
 char* g_forked_block = nullptr;
 constinit std::atomic<int> g_handler_forks{0};
-constexpr int kHandlerForks = 200;
+constinit std::atomic<int> g_most_forks{200};
 
 /// One signal, and no further one before its handler has ended: however long that takes, the thread
 /// goes on in between.
@@ -62,7 +62,7 @@ void fork_in_handler(int) {
   const pid_t child = fork();
   if (child == 0) _exit(is_filled(g_forked_block, kMiB, 9) ? 0 : 1);
   CHECK_EQ(status_of(child), 0);
-  if (++g_handler_forks < kHandlerForks) signal_soon();
+  if (++g_handler_forks < g_most_forks) signal_soon();
 }
 
 /// A signal interrupts the thread wherever it is: in the heap, too.
@@ -73,13 +73,19 @@ CASE(handlers_of_signals_fork) {
   action.sa_flags = SA_RESTART;
   CHECK_EQ(sigaction(SIGALRM, &action, nullptr), 0);
   signal_soon();
-  while (g_handler_forks < kHandlerForks) {
+  while (g_handler_forks < g_most_forks) {
     free(realloc(calloc(1, 600 * kKiB), 3 * kMiB));
     free(malloc(70 * kMiB));
     for (int i = 0; i < 1000; ++i) free(malloc(600 * kKiB));  // asks the system for nothing
   }
   CHECK(is_filled(g_forked_block, kMiB, 9));
+  // In fork() itself, which copies for some milliseconds.
+  char* const long_block = filled(60 * kMiB, 3);
+  g_most_forks += 30;
+  signal_soon();
+  while (g_handler_forks < g_most_forks) check_fork(long_block, 60 * kMiB, 3);
   check_fork(g_forked_block, kMiB, 9);
+  CHECK(in_heap(malloc(kMiB)));
 }
 
 CASE(fork_with_all_descriptors_in_use) {

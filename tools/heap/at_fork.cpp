@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -32,6 +33,9 @@ constinit FileId g_spare_file;
 /// are hold all the same.
 constinit int g_cancellation = PTHREAD_CANCEL_ENABLE;
 constinit bool g_interrupted = false;
+/// Signals that the thread in fork() has blocked by itself. All are blocked meanwhile: no handler
+/// forks within fork().
+sigset_t g_blocked;
 /// \}
 
 void close_one(int& descriptor) noexcept {
@@ -73,8 +77,10 @@ bool open_pipe() noexcept {
 /// The end of each handler.
 void unlock() noexcept {
   const int cancellation = g_cancellation;
+  const sigset_t blocked = g_blocked;
   if (!g_interrupted) g_heap.unlock();
   restore_cancellation(cancellation);
+  pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
 }
 
 [[noreturn]] void end_child(std::string_view text) noexcept {
@@ -84,11 +90,16 @@ void unlock() noexcept {
 
 void prepare() noexcept {
   const int kept = errno;
+  sigset_t all;
+  sigset_t blocked;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &blocked);
   const int cancellation = stop_cancellation();
   const bool interrupted = g_heap.is_locked_here();
   if (!interrupted) g_heap.lock();
   g_interrupted = interrupted;
   g_cancellation = cancellation;
+  g_blocked = blocked;
   if (g_heap.is_shared() && !open_pipe()) g_pipe = {-1, -1};
   errno = kept;
 }

@@ -23,7 +23,8 @@ class OwnedLock {
     const std::uint64_t mine = self();
     std::uint64_t found = 0;
     if (owner_.compare_exchange_strong(found, mine, std::memory_order_acquire)) return;
-    // A thread that has waited says that others may wait too: it can't know.
+    // A thread that had to wait sets kAwaited when it takes the lock: others may sleep, too, and
+    // their number is not kept.
     while (true) {
       if (found == 0) {
         if (owner_.compare_exchange_weak(found, mine | kAwaited, std::memory_order_acquire)) return;

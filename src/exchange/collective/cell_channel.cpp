@@ -8,6 +8,7 @@
 
 #include "exchange/collective/members.hpp"
 #include "exchange/peers/backoff.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -119,6 +120,7 @@ std::optional<Arrival> CellChannel::poll() {
 
 std::optional<Arrival> CellChannel::arrived(const Cell& cell) {
   if (cell.way == Cell::Way::Message) {
+    shared::look_behind(cell.bytes);
     go_by_mpi(cell.tag);
     return poll_mpi();
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace strake {
 namespace {
 
 using mpi::NumbersByRank;
+
+/// Two numbers for each element go in one message of the MPI library, which counts in int.
+constexpr std::size_t kMostNumbers = std::numeric_limits<int>::max() / 2;
 
 /// A communicator for a call's own messages.
 class Duplicate {
@@ -48,14 +52,19 @@ Layout layout_of_elements(const std::vector<std::int64_t>& indices, std::int64_t
   return Layout::blocks(offsets, bytes);
 }
 
-/// The first fault of what a rank wants; empty: there is none.
+/// Returns why this rank's arguments are wrong; empty if they are not.
 std::string fault_of(const Duplicate& group, const ElementArray& array,
                      std::span<const std::int64_t> wanted, std::span<const ElementOf> from) {
+  constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
   if (array.bytes < 1) return fmt::format("elements of {} bytes", array.bytes);
-  if (array.count < 0) return fmt::format("an array of {} elements", array.count);
+  if (array.count < 0 || array.count > kMostBytes / array.bytes)
+    return fmt::format("an array of {} elements of {} bytes", array.count, array.bytes);
   if (wanted.size() != from.size())
     return fmt::format("rank {} wants {} elements, and says of {} whose they are", group.rank(),
                        wanted.size(), from.size());
+  if (wanted.size() > kMostNumbers)
+    return fmt::format("rank {} wants {} elements, more than {}", group.rank(), wanted.size(),
+                       kMostNumbers);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] < 0 || wanted[i] >= array.count)
       return fmt::format("rank {} wants its element {} of {}", group.rank(), wanted[i],
@@ -64,7 +73,31 @@ std::string fault_of(const Duplicate& group, const ElementArray& array,
       return fmt::format("rank {} wants an element of rank {} of {}", group.rank(), from[i].rank,
                          group.ranks());
   }
+  std::vector<std::int64_t> sorted(wanted.begin(), wanted.end());
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end())
+    return fmt::format("rank {} gets its element {} twice", group.rank(), *twice);
   return {};
+}
+
+/// Elements that go between two ranks, by how often their sources were asked for before: a source
+/// that is wanted several times is in several transfers, so that values that go back are combined
+/// one after the other.
+using Transfers = std::vector<std::vector<std::int64_t>>;
+
+/// \param sources  of one rank, in the order in which they are wanted
+/// \param elements  as many: those that are sent, or received
+Transfers transfers_of(const std::vector<std::int64_t>& sources,
+                       const std::vector<std::int64_t>& elements) {
+  std::unordered_map<std::int64_t, std::size_t> asked;
+  Transfers transfers;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::size_t times = asked[sources[i]]++;
+    if (times >= transfers.size()) transfers.emplace_back();
+    transfers[times].push_back(elements[i]);
+  }
+  return transfers;
 }
 
 ExchangePart part_of(Duplicate& group, const ElementArray& array,
@@ -85,10 +118,17 @@ ExchangePart part_of(Duplicate& group, const ElementArray& array,
   mpi::agree(group.comm(), fault);
   ExchangePart part;
   const int number = part.array(array.place, array.count * array.bytes);
-  for (const auto& [rank, indices] : asked)
-    part.send(rank, 0, number, layout_of_elements(indices, array.bytes));
-  for (const auto& [rank, indices] : mine)
-    part.receive(rank, 0, number, layout_of_elements(indices, array.bytes));
+  for (const auto& [rank, indices] : asked) {
+    const Transfers sent = transfers_of(indices, indices);
+    for (std::size_t tag = 0; tag < sent.size(); ++tag)
+      part.send(rank, static_cast<int>(tag), number, layout_of_elements(sent[tag], array.bytes));
+  }
+  for (const auto& [rank, indices] : mine) {
+    const Transfers received = transfers_of(theirs.at(rank), indices);
+    for (std::size_t tag = 0; tag < received.size(); ++tag)
+      part.receive(rank, static_cast<int>(tag), number,
+                   layout_of_elements(received[tag], array.bytes));
+  }
   return part;
 }
 
@@ -156,10 +196,14 @@ ExchangePart ExchangePart::of_global_ids(MPI_Comm comm, std::int64_t element_byt
   mpi::require_intracommunicator(comm, "an exchange");
   Duplicate group(comm);
   std::string fault;
-  for (const auto ids : {owned, ghosts})
+  for (const auto ids : {owned, ghosts}) {
+    if (ids.size() > kMostNumbers && fault.empty())
+      fault = fmt::format("{} global indices on rank {}, more than {}", ids.size(), group.rank(),
+                          kMostNumbers);
     for (const std::int64_t id : ids)
       if (id < 0 && fault.empty())
         fault = fmt::format("global index {} on rank {}", id, group.rank());
+  }
   mpi::agree(group.comm(), fault);
   const std::vector<ElementOf> from = owners_of(group, owned, ghosts);
   const auto first = static_cast<std::int64_t>(owned.size());

@@ -12,6 +12,7 @@
 #include "exchange/progress/in_flight.hpp"
 #include "exchange/transport/launch_batcher.hpp"
 #include "machine/transports.hpp"
+#include "memory/place_text.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "state/process_state.hpp"
@@ -19,16 +20,6 @@
 #include "strake/memory.hpp"
 
 namespace strake {
-
-namespace {
-
-/// "host memory", "device memory of device 1".
-std::string described(Place place) {
-  const std::string of = place.device < 0 ? "" : fmt::format(" of device {}", place.device);
-  return fmt::format("{} memory{}", name_of(place.kind), of);
-}
-
-}  // namespace
 
 int ExchangePart::array(Place place, std::int64_t size_bytes) {
   arrays_.push_back({place, size_bytes});
@@ -62,8 +53,8 @@ void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool
     const Place there = bases[i] == nullptr ? planned : classify(bases[i]);
     if (is_device(planned) ? there == planned : there.in_host_memory()) continue;
     throw InvalidArgument(fmt::format("array {} was planned in {}, and is at {} in {}", i,
-                                      described(planned), static_cast<const void*>(bases[i]),
-                                      described(there)));
+                                      text_of(planned), static_cast<const void*>(bases[i]),
+                                      text_of(there)));
   }
 }
 
@@ -200,7 +191,7 @@ bool Exchange::Impl::require_streams(std::span<Stream> streams) const {
     return number < 0 ? std::string("the CPU") : fmt::format("device {}", number);
   };
   throw InvalidArgument(fmt::format("an exchange of arrays in {} is given a stream of {}",
-                                    described(places_.all.front()), name(wrong->device())));
+                                    text_of(places_.all.front()), name(wrong->device())));
 }
 
 void Exchange::Impl::wait(std::span<Stream> before) {
@@ -286,7 +277,7 @@ std::string Exchange::Impl::plan() const {
     text += fmt::format("itself: {} bytes, {}: {}\n", own_bytes_, name_of(own_transport()),
                         machine::facts_of(own_transport()).describe);
   for (const Peer& peer : peers_) {
-    if (places_.all.size() > 1) text += fmt::format("{}, ", described(peer.place));
+    if (places_.all.size() > 1) text += fmt::format("{}, ", text_of(peer.place));
     text +=
         fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank,
                     peer.schedules[kSends].size_bytes(), peer.schedules[kReceives].size_bytes());

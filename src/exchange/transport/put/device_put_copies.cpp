@@ -53,7 +53,8 @@ std::vector<DeviceCombine> DevicePut::combines_of(std::span<const Combine> combi
 }
 
 bool DevicePut::is_compiled_reverse(std::span<const Combine> combine) const {
-  return back_.contains(combines_of(combine));
+  const auto known = back_.find(combines_of(combine));
+  return known != back_.end() && known->second.chosen != nullptr;
 }
 
 void DevicePut::prepare(bool reverse, std::span<const Combine> combine) {

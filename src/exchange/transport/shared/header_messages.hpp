@@ -105,12 +105,25 @@ enum class Met : std::uint8_t {
 [[nodiscard]] std::optional<Delivery> open(const MPI_Status& status,
                                            const mpi::CommunicatorPtr& comm, const Landed& landed,
                                            Met met = Met::No);
+/// A message of so many bytes has come by MPI. A sender has told of the memory that it lies in,
+/// from where the next one can be taken; but no header message says so where a rank shares less
+/// memory.
+inline void look_behind(std::int64_t bytes) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 20;  // a system call is nothing beside it
+  ShmEndpoint* const endpoint = ShmEndpoint::get();
+  if (bytes >= kLong && endpoint != nullptr) endpoint->directory().take_announcements();
+}
 /// As open(), for a received message of any size; `read()` gives its first bytes. `status` then
 /// tells the bytes of the message that a header message names.
 template <typename Read>
 [[nodiscard]] std::optional<Delivery> look(MPI_Status& status, const mpi::CommunicatorPtr& comm,
                                            Met met, const Read& read) {
-  if (comm == nullptr || !like_header(mpi::received_bytes(status))) return std::nullopt;
+  if (comm == nullptr) return std::nullopt;
+  const std::int64_t bytes = mpi::received_bytes(status);
+  if (!like_header(bytes)) {
+    look_behind(bytes);
+    return std::nullopt;
+  }
   std::optional<Delivery> delivery = open(status, comm, read(), met);
   if (delivery) set_bytes(status, delivery->bytes());
   return delivery;
