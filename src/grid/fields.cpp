@@ -15,7 +15,6 @@
 namespace strake {
 
 using mpi::agree;
-using mpi::FaultKind;
 
 /// Neighbours own what is in this one's ghost cells. The same on all ranks.
 void Grid::Impl::require_room(const Data& field) const {
@@ -110,7 +109,7 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, const ElementType& ty
     fault = fmt::format("field '{}': rank {} has no memory for {} bytes: {}", name, rank,
                         bytes_needed, error.what());
   }
-  agree(comm, fault, FaultKind::Memory);
+  agree(comm, fault, ErrorCode::OutOfMemory);
   fields.push_back(std::move(made));
   return &field;
 }

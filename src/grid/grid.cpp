@@ -17,7 +17,6 @@
 namespace strake {
 
 using mpi::agree;
-using mpi::FaultKind;
 
 const FieldHandle::Data::Part& FieldHandle::Data::part(int subgrid) const {
   if (subgrid < 0 || subgrid >= static_cast<int>(parts.size()))
@@ -111,7 +110,7 @@ void Grid::Impl::require_places() const {
                       rank, place.device, devices);
     }
   }
-  agree(comm, fault, FaultKind::Unsupported);
+  agree(comm, fault, ErrorCode::Unsupported);
 }
 
 void Grid::Impl::require_subgrid(int number) const {

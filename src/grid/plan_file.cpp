@@ -45,7 +45,7 @@ void Grid::Impl::write_plan(const std::string& path) const {
     file << "digraph exchanges {\n  node [shape=box]\n" << all << "}\n";
     if (!file.flush()) fault = fmt::format("rank 0 can't write '{}'", path);
   }
-  mpi::agree(comm, fault, mpi::FaultKind::Other);
+  mpi::agree(comm, fault, ErrorCode::Other);
 }
 
 }  // namespace strake

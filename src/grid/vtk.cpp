@@ -117,7 +117,6 @@ bool put(std::FILE* file, const std::string& text) {
 }  // namespace
 
 void Grid::Impl::write_vtk(const std::string& path) const {
-  using mpi::FaultKind;
   const auto name_of_piece = [&](int of) { return fmt::format("{}_{}.vti", path, of); };
   const Box whole{{0, 0, 0}, extent};
   std::string fault;
@@ -157,7 +156,7 @@ void Grid::Impl::write_vtk(const std::string& path) const {
       return put(file, text + "</PImageData>\n</VTKFile>\n");
     });
   }
-  mpi::agree(comm, fault, FaultKind::Other);
+  mpi::agree(comm, fault, ErrorCode::Other);
 }
 
 }  // namespace strake

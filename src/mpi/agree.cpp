@@ -92,21 +92,23 @@ std::string difference(int rank, std::span<const Given> here, std::span<const Gi
 
 }  // namespace
 
-void throw_fault(const std::string& fault, FaultKind kind) {
+void throw_fault(const std::string& fault, ErrorCode kind) {
   switch (kind) {
-    case FaultKind::Argument:
+    case ErrorCode::InvalidArgument:
       throw InvalidArgument(fault);
-    case FaultKind::Unsupported:
+    case ErrorCode::Unsupported:
       throw Unsupported(fault);
-    case FaultKind::Memory:
+    case ErrorCode::OutOfMemory:
       throw OutOfMemory(fault);
-    case FaultKind::Other:
+    case ErrorCode::Mpi:
+    case ErrorCode::Cuda:
+    case ErrorCode::Other:
       break;
   }
   throw Error(fault);
 }
 
-void agree(MPI_Comm comm, const std::string& fault, FaultKind kind) {
+void agree(MPI_Comm comm, const std::string& fault, ErrorCode kind) {
   const RealMpi& real = real_mpi();
   const int none = std::numeric_limits<int>::max();
   int first = fault.empty() ? none : rank_of(comm);
@@ -116,7 +118,7 @@ void agree(MPI_Comm comm, const std::string& fault, FaultKind kind) {
   broadcast(comm, text, first);
   int thrown = static_cast<int>(kind);
   check(real.MPI_Bcast(&thrown, 1, MPI_INT, first, comm), "MPI_Bcast");
-  throw_fault(text, static_cast<FaultKind>(thrown));
+  throw_fault(text, static_cast<ErrorCode>(thrown));
 }
 
 void require_alike(MPI_Comm comm, std::span<const Given> given) {

@@ -8,19 +8,18 @@
 #include <span>
 #include <string>
 
-namespace strake::mpi {
+#include "strake/error.hpp"
 
-/// Which exception a fault is thrown as.
-enum class FaultKind : std::uint8_t { Argument, Unsupported, Memory, Other };
+namespace strake::mpi {
 
 /// Throws the exception of that kind. Local.
 /// \throws InvalidArgument, Unsupported, OutOfMemory, Error
-[[noreturn]] void throw_fault(const std::string& fault, FaultKind kind);
+[[noreturn]] void throw_fault(const std::string& fault, ErrorCode kind);
 
 /// Throws on all ranks of `comm` if any of them has a `fault` (a text that is not empty): the fault
 /// of the lowest such rank. Collective; costs one allreduce of an integer if there is no fault.
 /// \throws InvalidArgument, Unsupported, OutOfMemory, Error; MpiError
-void agree(MPI_Comm comm, const std::string& fault, FaultKind kind = FaultKind::Argument);
+void agree(MPI_Comm comm, const std::string& fault, ErrorCode kind = ErrorCode::InvalidArgument);
 
 /// A value that all ranks have to give alike, as messages name it: {"the extent along x", "24"}.
 struct Given {

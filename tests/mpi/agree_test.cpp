@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,24 @@ std::string refusal(const std::vector<Given>& given) {
 }
 
 const std::vector<Given> kGrid = {{"the extent along x", "24"}, {"the extent along y", "8"}};
+
+TEST(Errors, tell_their_kinds_by_number) {
+  const auto kind_of = [](const auto& thrown) {
+    try {
+      throw thrown;
+    } catch (...) {
+      return kind_of_current_error();
+    }
+  };
+  EXPECT_EQ(kind_of(Error("it")), ErrorCode{1});
+  EXPECT_EQ(kind_of(InvalidArgument("it")), ErrorCode{2});
+  EXPECT_EQ(kind_of(Unsupported("it")), ErrorCode{3});
+  EXPECT_EQ(kind_of(OutOfMemory("it")), ErrorCode{4});
+  EXPECT_EQ(kind_of(std::bad_alloc()), ErrorCode{4});
+  EXPECT_EQ(kind_of(MpiError("it", 7)), ErrorCode{5});
+  EXPECT_EQ(kind_of(CudaError("it", 7)), ErrorCode{6});
+  EXPECT_EQ(kind_of(std::string("no exception of ours")), ErrorCode{1});
+}
 
 TEST(Agree, lists_that_are_alike_are_accepted) {
   EXPECT_EQ(refusal(kGrid), "");
@@ -82,7 +101,7 @@ TEST(Agree, the_lowest_ranks_fault_is_thrown_on_all) {
   EXPECT_EQ(refusal([] { agree(MPI_COMM_WORLD, ""); }), "");
   const bool is_well = world.rank == 0 && world.ranks > 1;
   const std::string fault = is_well ? "" : "of rank " + std::to_string(world.rank);
-  EXPECT_THROW(agree(MPI_COMM_WORLD, fault, FaultKind::Memory), OutOfMemory);
+  EXPECT_THROW(agree(MPI_COMM_WORLD, fault, ErrorCode::OutOfMemory), OutOfMemory);
   EXPECT_EQ(refusal([&] { agree(MPI_COMM_WORLD, fault); }),
             world.ranks > 1 ? "of rank 1" : "of rank 0");
 }

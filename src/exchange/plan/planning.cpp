@@ -60,7 +60,7 @@ void Exchange::Impl::plan_all(Setup& setup, const ExchangePart& part) {
   end_at_finalize();
   exchange::g_in_flight.meet_interposer();
   rank_ = group_->rank();
-  setup.agree(fault_of(part), mpi::FaultKind::Unsupported);
+  setup.agree(fault_of(part), ErrorCode::Unsupported);
   std::vector<NegotiatedPair> all = negotiate(*group_, setup, part, places_);
   std::vector<DevicePuts::Part> devices;
   for (const Place place : places_.all) devices.push_back({place, {}, {}});
@@ -148,7 +148,7 @@ Exchange::Impl::Tags Exchange::Impl::plan_far(Setup& setup) {
     fault = error.what();
   }
   try {
-    setup.agree(fault, mpi::FaultKind::Unsupported);
+    setup.agree(fault, ErrorCode::Unsupported);
     mine.assign(ranks.size(), tag);
     setup.swap(Setup::Step::Tags, ranks, mine, theirs);
   } catch (...) {
@@ -192,7 +192,7 @@ void Exchange::Impl::open_transfers(Setup& setup, const Tags& tags, const FarCho
   } catch (const std::exception& error) {
     fault = fmt::format("rank {} can't plan its transfers: {}", rank_, error.what());
   }
-  setup.agree(fault, mpi::FaultKind::Other);
+  setup.agree(fault, ErrorCode::Other);
 }
 
 /// \param peers  one; all memories of a rank that is far

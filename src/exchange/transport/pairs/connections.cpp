@@ -90,7 +90,7 @@ Connections::Connections(std::shared_ptr<peers::Group> group, Setup& setup,
     log::info("a planned exchange goes by MPI: {}", error.what());
   }
   try {
-    setup.agree(fault, mpi::FaultKind::Memory);
+    setup.agree(fault, ErrorCode::OutOfMemory);
     connect(setup, pairs);
     swap_places(setup, pairs);
   } catch (...) {

@@ -80,7 +80,7 @@ std::string reason_of(const Words& words) { return {words.begin() + 1, words.end
 
 }  // namespace
 
-void Setup::agree(const std::string& fault, mpi::FaultKind kind) const {
+void Setup::agree(const std::string& fault, ErrorCode kind) const {
   if (collective_) return mpi::agree(comm_, fault, kind);
   if (!fault.empty()) mpi::throw_fault(fault, kind);
 }

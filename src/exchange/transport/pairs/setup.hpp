@@ -58,7 +58,7 @@ class Setup {
   /// Throws a fault (a text that is not empty): on all ranks, if one of them has one, or, among
   /// peers, on this rank. Collective if planning is.
   /// \throws  as mpi::agree()
-  void agree(const std::string& fault, mpi::FaultKind kind = mpi::FaultKind::Argument) const;
+  void agree(const std::string& fault, ErrorCode kind = ErrorCode::InvalidArgument) const;
 
   /// out[i] goes to ranks[i], in[i] comes from there.
   /// \throws MpiError; Error  among peers: one of them has left

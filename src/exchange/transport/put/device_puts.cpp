@@ -87,7 +87,7 @@ DevicePuts::DevicePuts(Setup& setup, Connections& connections, const std::vector
       fault = error.what();
     }
   }
-  setup.agree(fault, mpi::FaultKind::Memory);
+  setup.agree(fault, ErrorCode::OutOfMemory);
   std::vector<End> ends;
   for (const auto& put : puts_)
     for (std::size_t i = 0; i < put->peers().size(); ++i) ends.push_back({put.get(), i});
