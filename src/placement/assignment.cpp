@@ -13,7 +13,6 @@
 namespace strake::placement {
 namespace {
 
-constexpr std::size_t kMostTried = 8;
 using Places = std::vector<std::size_t>;
 
 void require(const Square& flows, const Square& bandwidths) {
@@ -84,14 +83,19 @@ class TabuSearch {
   TabuSearch(const Square& flows, const Square& times)
       : flows_(flows), times_(times), until_(flows.size()), at_(in_order(flows.size())) {}
 
+  /// Starts anew several times: short searches from many places find more than a long one.
   Assignment run() {
+    constexpr int kStarts = 40;
     const std::size_t size = at_.size();
-    cost_ = sum(flows_, times_, at_);
-    best_ = {at_, cost_};
+    best_ = {at_, sum(flows_, times_, at_)};
     const double least = static_cast<double>(size) * 0.9;
-    std::uniform_real_distribution<double> tenure(least,
-                                                  least + 0.2 * static_cast<double>(size) + 1);
-    for (std::size_t turn = 1; turn <= 1000 * size; ++turn) step(static_cast<double>(turn), tenure);
+    std::uniform_real_distribution<double> tenure(least, least * 1.3 + 1);
+    for (int start = 0; start < kStarts; ++start) {
+      if (start > 0) std::ranges::shuffle(at_, random_);
+      until_ = Square(size);
+      cost_ = sum(flows_, times_, at_);
+      for (std::size_t turn = 1; turn <= 25 * size; ++turn) step(static_cast<double>(turn), tenure);
+    }
     best_.cost = sum(flows_, times_, best_.place_of);
     return best_;
   }
@@ -140,7 +144,7 @@ double cost_of(const Square& flows, const Square& bandwidths, const Places& plac
 Assignment assign(const Square& flows, const Square& bandwidths) {
   require(flows, bandwidths);
   const Square times = times_of(bandwidths);
-  if (flows.size() > kMostTried) return TabuSearch(flows, times).run();
+  if (static_cast<int>(flows.size()) > kMostTried) return search(flows, bandwidths);
   Assignment best;
   try_all(flows, times, [&](const Places& at, double cost) {
     if (best.place_of.empty() || cost < best.cost * (1 - 1e-12)) best = {at, cost};
@@ -148,9 +152,15 @@ Assignment assign(const Square& flows, const Square& bandwidths) {
   return best;
 }
 
+Assignment search(const Square& flows, const Square& bandwidths) {
+  require(flows, bandwidths);
+  const Square times = times_of(bandwidths);
+  return TabuSearch(flows, times).run();
+}
+
 Spread spread_of(const Square& flows, const Square& bandwidths) {
   require(flows, bandwidths);
-  if (flows.size() > kMostTried)
+  if (static_cast<int>(flows.size()) > kMostTried)
     throw InvalidArgument(
         fmt::format("all assignments of {} places, more than {}", flows.size(), kMostTried));
   double all = 0;

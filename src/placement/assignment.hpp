@@ -8,6 +8,9 @@
 
 namespace strake::placement {
 
+/// All assignments of so many places are tried.
+inline constexpr int kMostTried = 8;
+
 /// A square matrix of numbers, row by row.
 class Square {
  public:
@@ -41,6 +44,9 @@ struct Assignment {
 /// beyond. Parts stay at the places of their numbers where all cost the same. Cost: 10 ms for 8,
 /// n^2 steps for each of 1,000 n of the search. \throws  as cost_of()
 [[nodiscard]] Assignment assign(const Square& flows, const Square& bandwidths);
+
+/// As assign(), by the search alone, whatever the size.
+[[nodiscard]] Assignment search(const Square& flows, const Square& bandwidths);
 
 /// The mean and the worst cost of all assignments over that of the cheapest, up to 8 places.
 struct Spread {

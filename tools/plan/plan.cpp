@@ -124,6 +124,25 @@ machine::PlannedTransfer transfer_of(const Question& asked, const Placed& placed
           {flow.cells * asked.cell_bytes, block, (row + 2 * asked.radius) * asked.cell_bytes}};
 }
 
+/// Puts the parts of each node where what they exchange there takes least, as in the first node:
+/// all nodes that are divided alike exchange alike. [us]
+void assign_places(const Question& asked, Placed& placed, Answer& answer) {
+  placement::Square flows(static_cast<std::size_t>(asked.places));
+  placement::for_each_flow(placed.parts, asked.radius, asked.periodic, [&](const Flow& flow) {
+    const NodePlace& from = placed.at[static_cast<std::size_t>(flow.from)];
+    const NodePlace& to = placed.at[static_cast<std::size_t>(flow.to)];
+    if (from.node != 0 || to.node != 0 || from == to) return;
+    constexpr double kPerUsAtOneGBs = 1e3;  // bytes
+    flows(static_cast<std::size_t>(from.number), static_cast<std::size_t>(to.number)) +=
+        static_cast<double>(flow.cells * asked.cell_bytes) / kPerUsAtOneGBs;
+  });
+  answer.assignment = placement::assign(flows, *asked.bandwidths);
+  if (asked.places <= placement::kMostTried)
+    answer.spread = placement::spread_of(flows, *asked.bandwidths);
+  for (NodePlace& at : placed.at)
+    at.number = static_cast<int>(answer.assignment->place_of[static_cast<std::size_t>(at.number)]);
+}
+
 /// The MPI library of a profile's measurements; empty: it has none.
 std::string library_of(const machine::Profile& profile) {
   for (const machine::Result& result : profile.results)
@@ -136,8 +155,9 @@ std::string library_of(const machine::Profile& profile) {
 Answer answer(const Question& asked, const machine::Profile* profile) {
   require(asked);
   Answer answer;
-  const Placed placed = place(asked, answer);
+  Placed placed = place(asked, answer);
   require_room(placed.parts, asked.radius);
+  if (asked.bandwidths) assign_places(asked, placed, answer);
   Sums sums(asked, placed);
   std::vector<machine::PlannedTransfer> transfers;
   placement::for_each_flow(placed.parts, asked.radius, asked.periodic, [&](const Flow& flow) {

@@ -1,22 +1,27 @@
 #include "plan/plan_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "command/not_empty.hpp"
 #include "machine/usage.hpp"
 #include "plan/plan.hpp"
 #include "report/profile_reader.hpp"
+#include "strake/error.hpp"
 
 namespace strake::plan {
 namespace {
@@ -25,6 +30,7 @@ struct Options {
   Question question;
   int quantities = 1;
   std::string profile;
+  std::string bandwidths;
   bool json = false;
 };
 
@@ -41,6 +47,22 @@ Index3 grid_of(const std::string& text) {
     rest.remove_prefix(static_cast<std::size_t>(next - rest.data()) + 1);
   }
   throw CLI::ValidationError("--grid", text + " is not of the form 512x256x256");
+}
+
+/// Reads a matrix of GB/s, a line for each place. \throws Error  it can't be read, or is not square
+placement::Square read_bandwidths(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(fmt::format("{} can't be read", path));
+  std::vector<double> values;
+  for (double value = 0; file >> value;) values.push_back(value);
+  if (!file.eof())
+    throw Error(fmt::format("{}: what comes after {} numbers is none", path, values.size()));
+  const auto size = static_cast<std::size_t>(std::lround(std::sqrt(std::size(values))));
+  if (values.empty() || size * size != values.size())
+    throw Error(fmt::format("{}: {} numbers are no square matrix", path, values.size()));
+  placement::Square made(size);
+  for (std::size_t i = 0; i < values.size(); ++i) made(i / size, i % size) = values[i];
+  return made;
 }
 
 struct Percent {
@@ -73,6 +95,14 @@ nlohmann::ordered_json to_json(const Answer& answer) {
   made["sent_mib_per_gpu"] = mib(answer.most_sent);
   made["offnode_mib_per_node"] = mib(answer.most_leaving);
   made["messages_per_gpu"] = answer.most_messages;
+  if (answer.assignment) {
+    made["mapping"] = answer.assignment->place_of;
+    made["cost"] = answer.assignment->cost;
+  }
+  if (answer.spread) {
+    made["mean_over_optimum"] = answer.spread->mean_over_optimum;
+    made["worst_over_optimum"] = answer.spread->worst_over_optimum;
+  }
   made["predicted_us"] = or_null(predicted_us(answer));
   made["bound_by"] = predicted_us(answer)
                          ? nlohmann::ordered_json(name_of(answer.prediction->bound.resource))
@@ -99,6 +129,14 @@ std::string to_text(const Question& asked, const Answer& answer) {
   text += fmt::format("A part:   sends {:.1f} MiB at most, to {} others\n", mib(answer.most_sent),
                       answer.most_messages);
   text += fmt::format("A node:   {:.1f} MiB leave it at most\n", mib(answer.most_leaving));
+  if (answer.assignment)
+    text += fmt::format("Within:   parts of a node go to its places {}; {:.1f} us of transfers\n",
+                        fmt::join(answer.assignment->place_of, " "), answer.assignment->cost);
+  if (answer.spread && answer.spread->worst_over_optimum < 1 + 1e-9)
+    text += "          No effect: all places cost the same\n";
+  else if (answer.spread)
+    text += fmt::format("          Others take {:.2f} times as long on average, {:.2f} at worst\n",
+                        answer.spread->mean_over_optimum, answer.spread->worst_over_optimum);
   if (const auto us = predicted_us(answer)) {
     text += fmt::format("Exchange: {:.1f} us, by the profile; {} takes most of it\n", *us,
                         name_of(answer.prediction->bound.resource));
@@ -115,6 +153,7 @@ int run(const Options& options) {
   question.cell_bytes = 8 * std::int64_t{options.quantities};
   std::optional<machine::Profile> profile;
   if (!options.profile.empty()) profile = report::read_profile(options.profile).profile;
+  if (!options.bandwidths.empty()) question.bandwidths = read_bandwidths(options.bandwidths);
   const Answer found = answer(question, profile ? &*profile : nullptr);
   if (options.json)
     fmt::print("{}\n", to_json(found).dump(2));
@@ -154,6 +193,10 @@ Command command(CLI::App& parent) {
       ->check(CLI::IsMember({"default", "node-aware"}))
       ->default_str("default");
   app->add_option("--profile", options->profile, "Predict by this profile (JSON)")
+      ->type_name("FILE")
+      ->check(not_empty());
+  app->add_option("--bandwidth", options->bandwidths,
+                  "GB/s between the GPUs of a node, a matrix: parts go where that costs least")
       ->type_name("FILE")
       ->check(not_empty());
   app->add_flag("--host", question.on_host, "Fields are in host memory, not on GPUs");
