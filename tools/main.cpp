@@ -24,6 +24,7 @@
 #include "doctor/doctor_command.hpp"
 #include "explain/explain_command.hpp"
 #include "measure/measure_command.hpp"
+#include "plan/plan_command.hpp"
 #include "report/report_command.hpp"
 #include "run/run_command.hpp"
 #include "say.hpp"
@@ -91,11 +92,17 @@ int main_with(Words arguments, const std::optional<Words>& job) {
                        "Show the version, and what it was built with");
   app.require_subcommand(1);
   std::vector<Command> commands;
-  commands = {strake::run::command(app),          strake::explain::command(app),
-              strake::measure::command(app),      strake::topo::command(app),
-              strake::report::command(app),       strake::settings_command::command(app),
-              strake::doctor::command(app),       help_command(app, commands),
-              completions_command(app, commands), man_command(app, commands)};
+  commands = {strake::run::command(app),
+              strake::explain::command(app),
+              strake::measure::command(app),
+              strake::topo::command(app),
+              strake::plan::command(app),
+              strake::report::command(app),
+              strake::settings_command::command(app),
+              strake::doctor::command(app),
+              help_command(app, commands),
+              completions_command(app, commands),
+              man_command(app, commands)};
   const auto asked = [&]() -> const Command* {
     for (const Command& command : commands) {
       if (command.app->parsed()) return &command;

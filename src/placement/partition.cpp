@@ -18,13 +18,15 @@ std::vector<int> prime_factors(int number) {
 
 }  // namespace
 
-Partition::Partition(const Index3& extent, int parts) : extent_(extent) {
+Partition::Partition(const Index3& extent, int parts, Ties ties) : extent_(extent) {
   for (const int factor : prime_factors(parts)) {
-    // Lengths are compared without division: extent a / count a >= extent b / count b. Of equals
-    // the last one: cells that lie side by side stay so, and their faces are copied in long blocks.
+    // Lengths are compared without division: extent a / count a >= extent b / count b.
     std::size_t longest = 0;
-    for (std::size_t axis = 1; axis < 3; ++axis)
-      if (extent[axis] * counts_[longest] >= extent[longest] * counts_[axis]) longest = axis;
+    for (std::size_t axis = 1; axis < 3; ++axis) {
+      const std::int64_t this_one = extent[axis] * counts_[longest];
+      const std::int64_t so_far = extent[longest] * counts_[axis];
+      if (this_one > so_far || (this_one == so_far && ties == Ties::Last)) longest = axis;
+    }
     counts_[longest] *= factor;
   }
 }

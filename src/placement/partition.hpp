@@ -13,6 +13,12 @@ namespace strake::placement {
 /// The place of a subgrid among the others, and how many there are along each axis.
 using Position = std::array<int, 3>;
 
+/// Which of several axes along which subgrids are equally long is cut.
+enum class Ties : std::uint8_t {
+  Last,   ///< cells that lie side by side stay so, and faces are copied in long blocks
+  First,  ///< as the papers have it
+};
+
 /// A box of subgrids of nearly equal size: along each axis they differ by one cell at most. A plain
 /// value; the same on all ranks.
 class Partition {
@@ -20,7 +26,7 @@ class Partition {
   Partition() = default;
   /// `parts` and each extent are at least one. Flat: each prime factor of `parts`, the largest
   /// first, divides the axis along which subgrids are longest. Cost: O(log parts).
-  Partition(const Index3& extent, int parts);
+  Partition(const Index3& extent, int parts, Ties ties = Ties::Last);
 
   /// Into so many along each axis.
   Partition(const Index3& extent, const Position& counts) noexcept
