@@ -143,13 +143,10 @@ Box Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
   if (!partition.has_cells(part_of(subgrid))) return {};
   const placement::Position position = partition.position_of(part_of(subgrid));
   const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
-  Box made;
+  Box made = partition.box_of(part_of(subgrid));
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const auto range = partition.range(axis, position[axis]);
     const bool last = position[axis] == partition.used(axis) - 1;
-    const bool one_more = on_faces[axis] && last && !options.periodic[axis];
-    made.lower[axis] = range.begin;
-    made.upper[axis] = range.end + (one_more ? 1 : 0);
+    if (on_faces[axis] && last && !options.periodic[axis]) ++made.upper[axis];
   }
   return made;
 }

@@ -3,10 +3,6 @@
 namespace strake::placement {
 namespace {
 
-int number_of(const Position& at, const Position& counts) noexcept {
-  return at[0] + counts[0] * (at[1] + counts[1] * at[2]);
-}
-
 /// The longest part along each axis.
 Index3 longest(const Partition& partition) noexcept {
   Index3 made{};
@@ -16,12 +12,11 @@ Index3 longest(const Partition& partition) noexcept {
 
 }  // namespace
 
-NodePartition::NodePartition(const Index3& extent, int nodes, int places_per_node, Ties ties) {
-  const Partition by_node(extent, nodes, ties);
-  nodes_ = by_node.counts();
-  places_ = Partition(longest(by_node), places_per_node, ties).counts();
+NodePartition::NodePartition(const Index3& extent, int nodes, int places_per_node, Ties ties)
+    : nodes_(extent, nodes, ties), places_(longest(nodes_), places_per_node, ties) {
   Position counts{};
-  for (std::size_t axis = 0; axis < 3; ++axis) counts[axis] = nodes_[axis] * places_[axis];
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    counts[axis] = nodes_.counts()[axis] * places_.counts()[axis];
   parts_ = Partition(extent, counts);
 }
 
@@ -30,10 +25,10 @@ NodePlace NodePartition::place_of(int part) const noexcept {
   Position node{};
   Position within{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    node[axis] = at[axis] / places_[axis];
-    within[axis] = at[axis] % places_[axis];
+    node[axis] = at[axis] / places_.counts()[axis];
+    within[axis] = at[axis] % places_.counts()[axis];
   }
-  return {number_of(node, nodes_), number_of(within, places_)};
+  return {nodes_.part_at(node), places_.part_at(within)};
 }
 
 }  // namespace strake::placement

@@ -21,14 +21,14 @@ class NodePartition {
 
   [[nodiscard]] const Partition& parts() const noexcept { return parts_; }
   /// The nodes along each axis, and the parts of a node.
-  [[nodiscard]] const Position& nodes() const noexcept { return nodes_; }
-  [[nodiscard]] const Position& places() const noexcept { return places_; }
+  [[nodiscard]] const Position& nodes() const noexcept { return nodes_.counts(); }
+  [[nodiscard]] const Position& places() const noexcept { return places_.counts(); }
   /// The place of a part; x counts fastest, among nodes as within a node.
   [[nodiscard]] NodePlace place_of(int part) const noexcept;
 
  private:
-  Position nodes_{1, 1, 1};
-  Position places_{1, 1, 1};
+  Partition nodes_;
+  Partition places_;  ///< of the largest node
   Partition parts_;
 };
 

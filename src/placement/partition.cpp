@@ -46,6 +46,17 @@ Partition::Range Partition::range(std::size_t axis, int position) const noexcept
   return {begin, begin + least + (position < longer ? 1 : 0)};
 }
 
+Box Partition::box_of(int part) const noexcept {
+  const Position at = position_of(part);
+  Box made;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const Range along = range(axis, at[axis]);
+    made.lower[axis] = along.begin;
+    made.upper[axis] = along.end;
+  }
+  return made;
+}
+
 int Partition::used(std::size_t axis) const noexcept {
   return static_cast<int>(std::min<std::int64_t>(counts_[axis], extent_[axis]));
 }

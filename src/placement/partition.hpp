@@ -44,6 +44,8 @@ class Partition {
     [[nodiscard]] std::int64_t size() const noexcept { return end - begin; }
   };
   [[nodiscard]] Range range(std::size_t axis, int position) const noexcept;
+  /// The cells of a part.
+  [[nodiscard]] Box box_of(int part) const noexcept;
   /// Whether a part has cells at all.
   [[nodiscard]] bool has_cells(int part) const noexcept;
   /// How many positions along an axis have cells.

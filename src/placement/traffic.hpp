@@ -28,7 +28,9 @@ struct Shares {
   std::int64_t self = 0;
   std::int64_t node = 0;
   std::int64_t network = 0;
-  std::int64_t messages = 0;  ///< between parts that differ
+  void add(const Flow& flow, bool in_one_node) noexcept {
+    (flow.from == flow.to ? self : in_one_node ? node : network) += flow.cells;
+  }
   [[nodiscard]] std::int64_t all() const noexcept { return self + node + network; }
 };
 /// \param node_of  the node of each part

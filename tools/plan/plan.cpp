@@ -85,9 +85,11 @@ class Sums {
     const std::int64_t bytes = flow.cells * asked_.cell_bytes;
     sent_[from] += bytes;
     if (flow.from != flow.to) peers_[from].insert(flow.to);
+    shares_.add(flow, sender.node == receiver.node);
     if (sender.node != receiver.node) leaving_[static_cast<std::size_t>(sender.node)] += bytes;
   }
   void tell(Answer& answer) const {
+    answer.shares = shares_;
     answer.most_sent = std::ranges::max(sent_);
     answer.most_leaving = std::ranges::max(leaving_);
     for (const auto& peers : peers_)
@@ -100,6 +102,7 @@ class Sums {
   std::vector<std::int64_t> sent_;
   std::vector<std::set<int>> peers_;
   std::vector<std::int64_t> leaving_;
+  placement::Shares shares_;
 };
 
 /// The transfer of a flow, whose rows lie in arrays with ghost cells.
@@ -166,9 +169,6 @@ Answer answer(const Question& asked, const machine::Profile* profile) {
     if (profile != nullptr) transfers.push_back(transfer_of(asked, placed, flow));
   });
   sums.tell(answer);
-  std::vector<int> nodes;
-  for (const NodePlace& at : placed.at) nodes.push_back(at.node);
-  answer.shares = placement::shares_of(placed.parts, asked.radius, asked.periodic, nodes);
   if (profile != nullptr && !transfers.empty())
     answer.prediction = machine::ExchangeModel(*profile, library_of(*profile)).predict(transfers);
   return answer;
