@@ -16,6 +16,7 @@
 #include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/job.hpp"
+#include "mpi/nodes.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -125,11 +126,15 @@ void begin_sharing(int rank, bool spawned) noexcept {
   const bool library = forced != nullptr && forced->host_messages == machine::Transport::Library;
   const std::string_view collectives = settings::text(settings::Id::collectives);
   const bool relayed = collectives == "relays";
+  const std::string_view reorder = settings::text(settings::Id::reorder);
+  mpi::learn_nodes();
   const std::int32_t number =
       mpi::open_own_world({.off = !named || library || collectives == "0",
                            .forced = forced != nullptr || relayed || collectives == "pairs",
                            .untried = !settings::flag(settings::Id::trials),
-                           .relayed = relayed});
+                           .relayed = relayed,
+                           .kept = g_disabled || reorder == "0",
+                           .reordered = reorder == "1"});
   if (const mpi::CommunicatorPtr world = mpi::communicator(MPI_COMM_WORLD)) world->number = number;
 }
 

@@ -41,25 +41,6 @@ int forget(MPI_Comm comm, int /*key*/, void* /*value*/, void* /*state*/) {
   return MPI_SUCCESS;
 }
 
-std::vector<int> world_ranks(MPI_Comm comm) {
-  const RealMpi& real = real_mpi();
-  int size = 0;
-  check(real.MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  if (comm == MPI_COMM_WORLD) return ranks;
-  std::vector<int> in_world(ranks.size());
-  MPI_Group own = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  check(real.MPI_Comm_group(comm, &own), "MPI_Comm_group");
-  check(real.MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  check(real.MPI_Group_translate_ranks(own, size, ranks.data(), world, in_world.data()),
-        "MPI_Group_translate_ranks");
-  real.MPI_Group_free(&own);
-  real.MPI_Group_free(&world);
-  return in_world;
-}
-
 CommunicatorPtr known(MPI_Comm comm) {
   const std::lock_guard lock(registry().mutex);
   const auto found = registry().known.find(key_of(comm));
@@ -84,6 +65,27 @@ bool is_intra(MPI_Comm comm) noexcept {
 }
 
 }  // namespace
+
+std::vector<int> world_ranks(MPI_Comm comm) {
+  const RealMpi& real = real_mpi();
+  int size = 0;
+  check(real.MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  if (comm == MPI_COMM_WORLD) return ranks;
+  std::vector<int> in_world(ranks.size());
+  MPI_Group own = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  check(real.MPI_Comm_group(comm, &own), "MPI_Comm_group");
+  check(real.MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  check(real.MPI_Group_translate_ranks(own, size, ranks.data(), world, in_world.data()),
+        "MPI_Group_translate_ranks");
+  real.MPI_Group_free(&own);
+  real.MPI_Group_free(&world);
+  for (int& rank : in_world)
+    if (rank == MPI_UNDEFINED) rank = -1;
+  return in_world;
+}
 
 bool begin_communicators() noexcept {
   if (real_mpi().MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &g_key, nullptr) !=

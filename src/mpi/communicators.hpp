@@ -19,7 +19,7 @@ struct Communicator {
   Communicator(std::uint64_t its_name, std::vector<int> ranks)
       : name(its_name), world(std::move(ranks)) {}
   std::uint64_t name = 0;  ///< two have the same by a chance of 2^-64
-  std::vector<int> world;  ///< its ranks in MPI_COMM_WORLD; MPI_UNDEFINED: a rank of another job
+  std::vector<int> world;  ///< its ranks in MPI_COMM_WORLD; negative: a rank of another job
   /// The number by which all of its ranks know it (mpi/own_world.hpp); 0: it has none.
   mutable std::int32_t number = 0;
   /// The object that a higher layer attaches to the communicator.
@@ -43,6 +43,9 @@ using CommunicatorPtr = std::shared_ptr<const Communicator>;
 void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
 /// Functions that return a reference return this one where there is no communicator.
 inline const CommunicatorPtr kNoCommunicator;
+/// The ranks of `comm` in this rank's MPI_COMM_WORLD; negative: a rank of another job. Local.
+/// \throws MpiError
+[[nodiscard]] std::vector<int> world_ranks(MPI_Comm comm);
 /// The last communicator that was asked for while one thread at a time may be in MPI, and what
 /// communicator() needs to tell whether it still holds.
 struct LastCommunicator {

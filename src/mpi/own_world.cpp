@@ -13,7 +13,7 @@ struct OwnWorld {
   MPI_Comm comm = MPI_COMM_NULL;
   std::int32_t next_number = 1;
   std::int32_t first_single = 0;
-  Wishes wishes;
+  Wishes wishes{.off = true, .kept = true};
 };
 OwnWorld& own() noexcept { return ProcessState::part<OwnWorld>(); }
 
@@ -30,15 +30,14 @@ int last_tag(MPI_Comm comm) noexcept {
 
 std::int32_t open_own_world(const Wishes& wishes) noexcept {
   const RealMpi& real = real_mpi();
-  const std::array<int, 4> mine = {wishes.off ? 1 : 0, wishes.forced ? 1 : 0,
-                                   wishes.untried ? 1 : 0, wishes.relayed ? 1 : 0};
-  std::array<int, 4> any = {1, 0, 0, 0};
-  if (real.MPI_Allreduce(mine.data(), any.data(), static_cast<int>(any.size()), MPI_INT, MPI_MAX,
-                         MPI_COMM_WORLD) != MPI_SUCCESS ||
-      any[0] != 0)
-    return 0;
   OwnWorld& made = own();
-  made.wishes = {false, any[1] != 0, any[2] != 0, any[3] != 0};
+  std::array<bool, 6> any = {wishes.off,     wishes.forced, wishes.untried,
+                             wishes.relayed, wishes.kept,   wishes.reordered};
+  if (real.MPI_Allreduce(MPI_IN_PLACE, any.data(), static_cast<int>(any.size()), MPI_C_BOOL,
+                         MPI_LOR, MPI_COMM_WORLD) != MPI_SUCCESS)
+    return 0;
+  made.wishes = {any[0], any[1], any[2], any[3], any[4], any[5]};
+  if (any[0]) return 0;
   // MPI_Comm_dup would take tags of nonblocking collectives on MPI_COMM_WORLD. Open MPI 4.1 has no
   // others, and its MPI_Dist_graph_create hangs where the 24th of them is on its way.
   MPI_Group all = MPI_GROUP_NULL;

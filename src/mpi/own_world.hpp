@@ -12,15 +12,18 @@ namespace strake::mpi {
 
 /// Settings that may differ between the ranks of a job, which have to act alike.
 struct Wishes {
-  bool off = false;      ///< collective calls are the MPI library's
-  bool forced = false;   ///< they are Strake's, whatever is faster
-  bool untried = false;  ///< no call is timed
-  bool relayed = false;  ///< they are forced, and go by relays where there are any
+  bool off = false;        ///< collective calls are the MPI library's
+  bool forced = false;     ///< they are Strake's, whatever is faster
+  bool untried = false;    ///< no call is timed
+  bool relayed = false;    ///< they are forced, and go by relays where there are any
+  bool kept = false;       ///< ranks are never reordered
+  bool reordered = false;  ///< ranks are reordered, however little less leaves their nodes
 };
 /// In MPI_Init, of all ranks of MPI_COMM_WORLD: makes the communicator, unless some rank wants that
 /// `off`. Returns the number of MPI_COMM_WORLD; 0: it was not made.
 [[nodiscard]] std::int32_t open_own_world(const Wishes& wishes) noexcept;
-/// The wishes that any rank has, once open_own_world() has made the communicator.
+/// The wishes that any rank has, once open_own_world() was called; before, that all is off, and
+/// that ranks are kept.
 [[nodiscard]] const Wishes& common_wishes() noexcept;
 /// Before MPI ends.
 void close_own_world() noexcept;

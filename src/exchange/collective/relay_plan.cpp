@@ -1,18 +1,13 @@
 #include "exchange/collective/relay_plan.hpp"
 
-#include <unistd.h>
-
-#include <array>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "mpi/nodes.hpp"
 #include "mpi/real_mpi.hpp"
-#include "settings/settings.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -33,29 +28,6 @@ struct NodePair {
     return edges >= kFewestEdges && (from.size() > 1 || to.size() > 1);
   }
 };
-
-/// The number of this rank's node, the same on all of its ranks. If two nodes had the same, their
-/// ranks would not be connected, and there would be no relays.
-std::uint64_t own_node() {
-  std::array<char, 256> name{};
-  (void)::gethostname(name.data(), name.size() - 1);
-  const std::uint64_t node = std::hash<std::string_view>{}(name.data());
-  const std::int64_t pretended = settings::number(settings::Id::ranks_per_node);
-  int rank = 0;
-  mpi::real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15U;
-  return pretended > 0 ? node + kSpread * static_cast<std::uint64_t>(1 + rank / pretended) : node;
-}
-
-/// Numbers from 0 on, in the order of the first ranks.
-std::vector<int> numbered(const std::vector<std::uint64_t>& nodes) {
-  std::map<std::uint64_t, int> known;
-  std::vector<int> numbers;
-  numbers.reserve(nodes.size());
-  for (const std::uint64_t node : nodes)
-    numbers.push_back(known.try_emplace(node, static_cast<int>(known.size())).first->second);
-  return numbers;
-}
 
 }  // namespace
 
@@ -132,11 +104,7 @@ std::optional<RelayPlan> learn_relays(MPI_Comm comm, int own, int size,
   constexpr int kFewestRanks = 3;
   if (size < kFewestRanks) return std::nullopt;
   const mpi::RealMpi& real = mpi::real_mpi();
-  const std::uint64_t here = own_node();
-  std::vector<std::uint64_t> nodes(static_cast<std::size_t>(size));
-  mpi::check(real.MPI_Allgather(&here, 1, MPI_UINT64_T, nodes.data(), 1, MPI_UINT64_T, comm),
-             "MPI_Allgather");
-  std::vector<int> node_of = numbered(nodes);
+  std::vector<int> node_of = mpi::nodes_of(comm);
   const auto node = [&](int rank) { return node_of[static_cast<std::size_t>(rank)]; };
   if (std::set<int>(node_of.begin(), node_of.end()).size() < 2) return std::nullopt;
 
@@ -146,7 +114,7 @@ std::optional<RelayPlan> learn_relays(MPI_Comm comm, int own, int size,
   std::vector<int> mine;  // rank, edges
   for (const auto& [to, edges] : far) mine.insert(mine.end(), {to, edges});
   const auto length = static_cast<int>(mine.size());
-  std::vector<int> lengths(nodes.size());
+  std::vector<int> lengths(node_of.size());
   mpi::check(real.MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm),
              "MPI_Allgather");
   std::vector<int> begins(lengths.size());

@@ -13,6 +13,7 @@
 #include "machine/socket.hpp"
 #include "memory/sharing/directories.hpp"
 #include "mpi/agree.hpp"
+#include "mpi/communicators.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -65,24 +66,6 @@ int rank_in_world() {
   int rank = -1;
   mpi::real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
-}
-
-/// The ranks of `comm` in this rank's MPI_COMM_WORLD; negative: ranks of other jobs.
-std::vector<int> world_ranks(MPI_Comm comm, int size) {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  MPI_Group here = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  mpi::check(real.MPI_Comm_group(comm, &here), "MPI_Comm_group");
-  mpi::check(real.MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  std::vector<int> ranks(static_cast<std::size_t>(size)), found(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
-  mpi::check(real.MPI_Group_translate_ranks(here, size, ranks.data(), world, found.data()),
-             "MPI_Group_translate_ranks");
-  real.MPI_Group_free(&here);
-  real.MPI_Group_free(&world);
-  for (int& rank : found)
-    if (rank == MPI_UNDEFINED) rank = -1;
-  return found;
 }
 
 }  // namespace
@@ -174,7 +157,7 @@ void Group::fill_table() {
   mpi::check(real.MPI_Allgather(&own, sizeof(own), MPI_BYTE, members_.data(), sizeof(own), MPI_BYTE,
                                 comm_),
              "MPI_Allgather");
-  const std::vector<int> in_world = world_ranks(comm_, size());
+  const std::vector<int> in_world = mpi::world_ranks(comm_);
   for (std::size_t i = 0; i < members_.size(); ++i) members_[i].world_rank = in_world[i];
   const std::lock_guard lock(all.mutex);
   for (int other = 0; other < size(); ++other) {
