@@ -56,6 +56,9 @@ void Grid::Impl::require_alike(std::span<const std::int64_t> wanted) const {
     given.push_back({fmt::format("the count of subgrids along {}", kAxes[axis]),
                      std::to_string(std::max(options.counts[axis], least))});
   }
+  given.push_back({"GridOptions::placement", std::to_string(static_cast<int>(options.placement))});
+  given.push_back(
+      {"GridOptions::subgrid_of", fmt::format("{}", fmt::join(options.subgrid_of, " "))});
   mpi::require_alike(comm, given);
 }
 

@@ -58,6 +58,13 @@ struct Totals {
   std::uint64_t trials_moved_ns = 0;
   std::uint64_t trials_left_ns = 0;
   /// \}
+  /// \{ Communicators whose ranks could be placed anew; as ReorderCounts.
+  std::uint64_t reordered = 0;
+  std::uint64_t order_kept = 0;
+  std::uint64_t across_before = 0;
+  std::uint64_t across_after = 0;
+  std::uint64_t across_all = 0;
+  /// \}
   std::uint64_t timed = 0;      ///< ranks whose calls were timed
   std::uint64_t wall_ns = 0;    ///< from MPI_Init to MPI_Finalize
   std::uint64_t in_mpi_ns = 0;  ///< of these, inside MPI
