@@ -19,6 +19,7 @@
 
 #include "command/not_empty.hpp"
 #include "machine/usage.hpp"
+#include "plan/graph_option.hpp"
 #include "plan/plan.hpp"
 #include "report/profile_reader.hpp"
 #include "strake/error.hpp"
@@ -31,6 +32,7 @@ struct Options {
   int quantities = 1;
   std::string profile;
   std::string bandwidths;
+  std::string graph;
   bool json = false;
 };
 
@@ -150,6 +152,8 @@ std::string to_text(const Question& asked, const Answer& answer) {
 
 int run(const Options& options) {
   Question question = options.question;
+  if (!options.graph.empty())
+    return show_graph(options.graph, question.nodes, question.places, options.json);
   question.cell_bytes = 8 * std::int64_t{options.quantities};
   std::optional<machine::Profile> profile;
   if (!options.profile.empty()) profile = report::read_profile(options.profile).profile;
@@ -201,6 +205,7 @@ Command command(CLI::App& parent) {
       ->check(not_empty());
   app->add_flag("--host", question.on_host, "Fields are in host memory, not on GPUs");
   app->add_flag("--json", options->json, "Print JSON");
+  add_graph_option(*app, options->graph);
   return {app, [options](const auto&) { return run(*options); }};
 }
 
