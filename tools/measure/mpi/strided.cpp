@@ -59,12 +59,12 @@ class StridedRoundTrip : public Instance {
     if (peer_ < 0) return;
     // The first rank's bytes went to the other, which now sends its own.
     const std::int64_t span = layout_.bounds().end;
-    HostMemory found(span);
+    MessageMemory found(span);
     if (first()) receive();
     std::copy_n(memory_.data(), span, found.data());
     fill();
     if (!first()) send();
-    HostMemory expected(span);
+    MessageMemory expected(span);
     std::int64_t received = 0;
     layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
       expect_pattern(found.data() + offset, length, peer_, received);
@@ -100,7 +100,7 @@ class StridedRoundTrip : public Instance {
   std::vector<int> pair_;
   int peer_;
   Layout layout_;
-  HostMemory memory_;
+  MessageMemory memory_;
 };
 
 /// By the library's own engine.
