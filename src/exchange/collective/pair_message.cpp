@@ -29,12 +29,12 @@ Transport packed_transport(const Typed& typed, Direction direction, bool by_cpu)
 
 /// A message has come for which there is no room: its sender is not to wait for it.
 void drop(const shared::Cell& cell, std::int32_t from) {
-  if (cell.way == shared::Cell::Way::Message) {
+  if (cell.carrier == shared::Cell::Carrier::Message) {
     (void)mpi::real_mpi().MPI_Recv(nullptr, 0, MPI_BYTE, from, cell.tag, mpi::own_world(),
                                    MPI_STATUS_IGNORE);
     return;
   }
-  if (cell.way != shared::Cell::Way::Segment) return;
+  if (cell.carrier != shared::Cell::Carrier::Segment) return;
   const auto delivery = shared::ShmEndpoint::get()->peer_segments().open(
       reinterpret_cast<const std::byte*>(&cell.header), from);
   if (delivery) delivery->done();

@@ -1,4 +1,4 @@
-/// \file  Ways to do the same work, measured in turns, and tables of what they took.
+/// \file  Variants of one work, measured in turns, and tables of what they took.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,8 +13,8 @@
 
 namespace bench {
 
-/// One way to do some work, on a stream of its device.
-struct Way {
+/// One of several implementations of some work, on a stream of its device.
+struct Variant {
   std::string name;
   cudaStream_t stream = nullptr;
   int device = 0;
@@ -24,19 +24,20 @@ struct Way {
   std::string plan;  ///< for people
 };
 /// A kernel that does nothing.
-[[nodiscard]] Way empty_way(cudaStream_t stream, int calls);
+[[nodiscard]] Variant empty_variant(cudaStream_t stream, int calls);
 /// A contiguous copy within one device.
-[[nodiscard]] Way copy_way(cudaStream_t stream, const Memory& to, const Memory& from, int calls);
+[[nodiscard]] Variant copy_variant(cudaStream_t stream, const Memory& to, const Memory& from,
+                                   int calls);
 
 /// [seconds]
 struct Times {
   std::vector<double> in_a_row;  ///< device time of one of many calls
   std::vector<double> alone;     ///< from a call until its stream is done, by the host's clock
 };
-/// Each round measures each way once, so that clocks and other changes of the machine meet all
+/// Each round measures each variant once, so that clocks and other changes of the machine meet all
 /// alike.
 [[nodiscard]] std::vector<Times> measure_in_turns(const Harness& harness,
-                                                  const std::vector<Way>& ways, int rounds);
+                                                  const std::vector<Variant>& variants, int rounds);
 
 /// A table for people.
 class TextTable {

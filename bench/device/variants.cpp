@@ -1,4 +1,4 @@
-#include "device/ways.hpp"
+#include "device/variants.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,12 +8,12 @@
 
 namespace bench {
 
-Way empty_way(cudaStream_t stream, int calls) {
+Variant empty_variant(cudaStream_t stream, int calls) {
   return {
       "empty kernel", stream, 0, calls, true, [stream](int) { check(launch_empty(stream)); }, ""};
 }
 
-Way copy_way(cudaStream_t stream, const Memory& to, const Memory& from, int calls) {
+Variant copy_variant(cudaStream_t stream, const Memory& to, const Memory& from, int calls) {
   return {"contiguous copy",
           stream,
           0,
@@ -26,24 +26,25 @@ Way copy_way(cudaStream_t stream, const Memory& to, const Memory& from, int call
           ""};
 }
 
-std::vector<Times> measure_in_turns(const Harness& harness, const std::vector<Way>& ways,
+std::vector<Times> measure_in_turns(const Harness& harness, const std::vector<Variant>& variants,
                                     int rounds) {
   constexpr int kAlone = 3;
-  std::vector<Plan> plans;  // of each way in a row, and then alone
-  for (const Way& way : ways) {
-    plans.push_back({way.calls, rounds});
+  std::vector<Plan> plans;  // of each variant in a row, and then alone
+  for (const Variant& variant : variants) {
+    plans.push_back({variant.calls, rounds});
     plans.push_back({1, kAlone * rounds});
   }
   auto samples = sample_by_turns(
       plans, {rounds, 1}, [&](std::size_t which, const Plan& part, std::vector<double>& to) {
-        const Way& way = ways[which / 2];
-        check(cudaSetDevice(way.device));
+        const Variant& variant = variants[which / 2];
+        check(cudaSetDevice(variant.device));
         if (which % 2 == 0)
-          return to.push_back(harness.device_sample(part.calls, way.stream, way.held, way.enqueue));
+          return to.push_back(
+              harness.device_sample(part.calls, variant.stream, variant.held, variant.enqueue));
         int call = 0;
         const auto alone = [&] {
-          way.enqueue(call++);
-          check(cudaStreamSynchronize(way.stream));
+          variant.enqueue(call++);
+          check(cudaStreamSynchronize(variant.stream));
         };
         take_samples(part, alone, to);
       });
