@@ -82,7 +82,7 @@ bool is_alone() noexcept {
 
 }  // namespace
 
-Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool nonblocking,
+Choice choose(const mpi::Elements& elements, exchange::MessageDirection direction, bool nonblocking,
               Where where, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;

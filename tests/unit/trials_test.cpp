@@ -22,7 +22,7 @@ class Rank {
   /// Begins a message of `bytes`, and returns what was selected for it.
   Trials::Selection begin(std::int64_t bytes, const Trials::Rule& by_rule, bool nonblocking = true,
                           bool offerable = false) {
-    const Trials::Subject subject{{7, 8}, bytes, Direction::Send, nonblocking, offerable};
+    const Trials::Subject subject{{7, 8}, bytes, MessageDirection::Send, nonblocking, offerable};
     const Trials::Selection selection = trials_.select(subject, by_rule, now_);
     now_ += cost_(subject, selection);
     trials_.leave(now_, !nonblocking);
@@ -142,7 +142,7 @@ TEST(Trials, blocking_calls_are_exchanges) {
 
 TEST(Trials, an_exchange_ends_with_the_next_message_of_any_kind) {
   Trials trials;
-  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
+  const Trials::Subject subject{{7, 8}, 800, MessageDirection::Send, true};
   EXPECT_FALSE(trials.select(subject, {Transport::Library}, 0).settled);
   trials.leave(10, false);
   trials.begin();  // one more of the same exchange
@@ -268,7 +268,7 @@ TEST(Trials, a_way_is_judged_once_it_is_warm) {
   std::int64_t now = 1'000'000'000;
   Trials::Selection selection;
   for (int i = 0; i < 10'000 && !selection.settled; ++i) {
-    selection = trials.select({{7, 8}, 800, Direction::Send, true}, {Transport::Pack}, now);
+    selection = trials.select({{7, 8}, 800, MessageDirection::Send, true}, {Transport::Pack}, now);
     const bool left = selection.transport == Transport::Library;
     const std::int64_t took = (left ? 2000 : 3000) + (ran[left] < Trials::kWarmsIn / 2 ? 4000 : 0);
     ran[left] += took;
@@ -284,7 +284,7 @@ TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
   std::int64_t lost = 0;
   std::int64_t now = 0;
   Trials trials(now, 0);
-  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
+  const Trials::Subject subject{{7, 8}, 800, MessageDirection::Send, true};
   for (int i = 0; i < 20'000; ++i) {
     const Trials::Selection selection = trials.select(subject, {Transport::Library}, now);
     const bool slow = selection.transport == Transport::Pack;
@@ -312,7 +312,7 @@ TEST(Trials, pause_where_to_time_all_messages_would_take_long) {
     }
     for (int i = 0; i < 300; ++i) {
       const Trials::Selection selection =
-          trials.select({{7, 8}, i, Direction::Send, true}, {Transport::Pack}, now);
+          trials.select({{7, 8}, i, MessageDirection::Send, true}, {Transport::Pack}, now);
       settled = selection.settled && !selection.paused;
       on_trial += selection.settled ? 0 : Trials::kCallCost;
       trials.leave(now += 100, i == 299);
@@ -331,7 +331,8 @@ TEST(Trials, settle_although_exchanges_are_rare_and_short) {
   Trials::Selection selection;
   int settled = 0;
   for (int i = 0; i < 2000; ++i) {
-    selection = trials.select({{7, 8}, 800, Direction::Send, true}, {Transport::Library}, now);
+    selection =
+        trials.select({{7, 8}, 800, MessageDirection::Send, true}, {Transport::Library}, now);
     settled += selection.settled && !selection.paused ? 1 : 0;
     trials.leave(now += selection.transport == Transport::Pack ? 700 : 1200, true);
     trials.begin();
@@ -371,8 +372,8 @@ TEST(Trials, blocking_calls_that_follow_each_other_are_one_exchange) {
   // To leave the send to the library costs its receiver more than it saves.
   Trials trials(0, 0);
   std::int64_t now = 1'000'000'000;
-  const Trials::Subject send{{7, 8}, 800, Direction::Send, false};
-  const Trials::Subject receive{{7, 8}, 800, Direction::Receive, false};
+  const Trials::Subject send{{7, 8}, 800, MessageDirection::Send, false};
+  const Trials::Subject receive{{7, 8}, 800, MessageDirection::Receive, false};
   for (int i = 0; i < kEnough; ++i) {
     const bool left = trials.select(send, {Transport::Pack}, now).transport == Transport::Library;
     trials.leave(now += left ? 500 : 1000, true);
@@ -389,7 +390,7 @@ TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
   int packed = 0;
   Trials trials(0, 0);
   std::int64_t now = 1'000'000'000;
-  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
+  const Trials::Subject subject{{7, 8}, 800, MessageDirection::Send, true};
   Trials::Selection selection;
   for (int i = 0; i < 1000 && !selection.settled; ++i) {
     selection = trials.select(subject, {Transport::Library}, now);

@@ -159,7 +159,7 @@ std::vector<Transport> candidates_between_nodes(Place place, const Schedules& pa
   const bool sends_more = bytes[kSends] >= bytes[kReceives];
   const std::size_t larger = sends_more ? kSends : kReceives;
   const Choice choice =
-      choose({.direction = sends_more ? Direction::Send : Direction::Receive,
+      choose({.direction = sends_more ? MessageDirection::Send : MessageDirection::Receive,
               .place = place,
               .bytes = bytes[larger],
               .blocks = blocks[larger],

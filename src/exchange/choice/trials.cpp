@@ -55,7 +55,7 @@ Trials::Selection Trials::State::selection(std::size_t way) const noexcept {
 std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
   return static_cast<std::size_t>(subject.layout.lo ^
                                   (static_cast<std::uint64_t>(subject.bytes) << 2) ^
-                                  (subject.direction == Direction::Send ? 0U : 1U) ^
+                                  (subject.direction == MessageDirection::Send ? 0U : 1U) ^
                                   (subject.nonblocking ? 2U : 0U) ^ (subject.offerable ? 4U : 0U));
 }
 

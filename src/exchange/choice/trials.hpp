@@ -14,7 +14,7 @@
 
 namespace strake::exchange {
 
-using machine::Direction;
+using machine::MessageDirection;
 using machine::Transport;
 
 /// Compares the ways for the messages of an exchange, each in some exchanges in a row: by the rules
@@ -35,7 +35,7 @@ class Trials {
   struct Subject {
     Hash128 layout;
     std::int64_t bytes = 0;
-    Direction direction = Direction::Send;
+    MessageDirection direction = MessageDirection::Send;
     bool nonblocking = false;
     bool offerable = false;  ///< the receiver could copy it in place, and an offer may pay
     friend bool operator==(const Subject&, const Subject&) = default;

@@ -140,7 +140,7 @@ class ByPacking final : public StridedRoundTrip {
                  "MPI_Send");
       return exchange::Arrival{};
     });
-    move(machine::Direction::Send, channel);
+    move(machine::MessageDirection::Send, channel);
   }
   void receive() override {
     exchange::CallChannel channel([this](const exchange::Parcel& parcel) {
@@ -151,9 +151,9 @@ class ByPacking final : public StridedRoundTrip {
           "MPI_Recv");
       return exchange::Arrival{.bytes = mpi::received_bytes(status), .lost = false};
     });
-    move(machine::Direction::Receive, channel);
+    move(machine::MessageDirection::Receive, channel);
   }
-  void move(machine::Direction direction, exchange::Channel& channel) {
+  void move(machine::MessageDirection direction, exchange::Channel& channel) {
     exchange::Transfer transfer(direction, typed_, Transport::Pack);
     transfer.start();
     transfer.finish(channel);
