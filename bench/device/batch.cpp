@@ -23,8 +23,8 @@ struct OneDevice {
   strake::Stream stream;
   Memory copy_to;
   Memory copy_from;
-  TextTable halos;
-  TextTable host;
+  TitledTable halos;
+  TitledTable host;
 };
 
 struct Effort {
@@ -166,7 +166,7 @@ bool selected(const Options& options) {
 void run_batch(Harness& harness) {
   if (!selected(harness.options())) return;
   const bool quick = harness.options().quick;
-  std::vector<TextTable> tables;
+  std::vector<TitledTable> tables;
   {
     OneDevice bench{
         harness,
@@ -188,9 +188,9 @@ void run_batch(Harness& harness) {
       run_host_time(bench, strake::CopyBatch::kMaxSlots, slots);
     tables = {bench.halos, bench.host};
   }
-  for (const TextTable& table : run_batch_peer(harness)) tables.push_back(table);
+  for (const TitledTable& table : run_batch_peer(harness)) tables.push_back(table);
   // Not among the lines of the report.
-  for (const TextTable& table : tables) table.print(stderr);
+  for (const TitledTable& table : tables) table.print(stderr);
 }
 
 }  // namespace bench

@@ -65,6 +65,6 @@ class Checker {
 };
 
 /// The part for two devices; its tables, for the end.
-[[nodiscard]] std::vector<TextTable> run_batch_peer(Harness& harness);
+[[nodiscard]] std::vector<TitledTable> run_batch_peer(Harness& harness);
 
 }  // namespace bench

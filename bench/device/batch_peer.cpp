@@ -20,8 +20,8 @@ struct TwoDevices {
   Harness& harness;
   strake::Stream source;
   strake::Stream target;
-  TextTable halos;
-  TextTable blocks;
+  TitledTable halos;
+  TitledTable blocks;
 };
 
 void run_halo(TwoDevices& bench, const BlockShape& grid, Regions regions, const GridMemory& a,
@@ -132,7 +132,7 @@ bool two_devices() {
 
 }  // namespace
 
-std::vector<TextTable> run_batch_peer(Harness& harness) {
+std::vector<TitledTable> run_batch_peer(Harness& harness) {
   if (!two_devices()) return {};
   TwoDevices bench{harness,
                    strake::Stream::make(kSource),

@@ -1,12 +1,21 @@
 #include "device/variants.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "device/kernels.hpp"
 #include "support/sampling.hpp"
 
 namespace bench {
+namespace {
+
+/// Names in the first column, numbers in all others.
+std::vector<strake::TextTable::Column> columns_of_numbers(std::size_t count) {
+  std::vector<strake::TextTable::Column> columns(count, {strake::TextTable::Align::Right});
+  columns[0] = {.gap = 0};
+  return columns;
+}
+
+}  // namespace
 
 Variant empty_variant(cudaStream_t stream, int calls) {
   return {
@@ -55,23 +64,13 @@ std::vector<Times> measure_in_turns(const Harness& harness, const std::vector<Va
   return times;
 }
 
-TextTable::TextTable(std::string title, std::vector<std::string> headings)
-    : title_(std::move(title)), rows_{std::move(headings)} {}
+TitledTable::TitledTable(std::string title, strake::TextTable::Row headings)
+    : title_(std::move(title)), rows_(columns_of_numbers(headings.size())) {
+  add(std::move(headings));
+}
 
-void TextTable::print(std::FILE* file) const {
-  if (rows_.size() == 1) return;
-  std::vector<std::size_t> widths(rows_[0].size());
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::fprintf(file, "\n%s\n", title_.c_str());
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const int width = static_cast<int>(widths[i]);
-      std::fprintf(file, i == 0 ? "%-*s" : "  %*s", width, row[i].c_str());
-    }
-    std::fprintf(file, "\n");
-  }
+void TitledTable::print(std::FILE* file) const {
+  if (rows_.has_entries()) std::fprintf(file, "\n%s\n%s", title_.c_str(), rows_.text().c_str());
 }
 
 std::string number(double value, int digits) {

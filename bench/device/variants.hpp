@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/harness.hpp"
+#include "text_table.hpp"
 
 namespace bench {
 
@@ -39,17 +40,17 @@ struct Times {
 [[nodiscard]] std::vector<Times> measure_in_turns(const Harness& harness,
                                                   const std::vector<Variant>& variants, int rounds);
 
-/// A table for people.
-class TextTable {
+/// A table of numbers for people, and what it shows.
+class TitledTable {
  public:
-  TextTable(std::string title, std::vector<std::string> headings);
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// Nothing if it has no rows.
+  TitledTable(std::string title, strake::TextTable::Row headings);
+  void add(strake::TextTable::Row cells) { rows_.add(std::move(cells)); }
+  /// Prints nothing if there are no rows but the headings.
   void print(std::FILE* file) const;
 
  private:
   std::string title_;
-  std::vector<std::vector<std::string>> rows_;  // the headings first
+  strake::TextTable rows_;
 };
 [[nodiscard]] std::string number(double value, int digits);
 

@@ -6,8 +6,11 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "command/wrap.hpp"
+#include "text_table.hpp"
 
 namespace strake::measure {
 namespace {
@@ -73,8 +76,8 @@ std::string case_text(const Case& what) {
 }
 
 std::string table(std::span<const machine::Result> results) {
-  constexpr std::array<int, 7> kWidths = {8, 8, 8, 6, 9, 8, 8};
-  constexpr int kLimitWidth = 8;
+  constexpr std::array<std::size_t, 7> kWidths = {8, 8, 8, 6, 9, 8, 8};
+  constexpr std::size_t kLimitWidth = 8;
   constexpr std::string_view kDoubtful = "  doubtful";
   bool limited = false;
   bool doubts = false;
@@ -84,34 +87,35 @@ std::string table(std::span<const machine::Result> results) {
   }
   std::size_t room =
       command::kColumns - (limited ? kLimitWidth : 0) - (doubts ? kDoubtful.size() : 0);
-  for (const int width : kWidths) room -= static_cast<std::size_t>(width);
+  for (const std::size_t each : kWidths) room -= each;
   std::size_t width = 4;
   for (const machine::Result& result : results)
     if (result.name.size() <= room) width = std::max(width, result.name.size());
 
-  const auto row = [&](const std::string& name, const std::array<std::string, 7>& cells,
-                       const std::string& limit, std::string_view end) {
-    // A name too long for its column has a line to itself.
-    std::string text = name.size() > width ? fmt::format("{}\n{:{}}", name, "", width)
-                                           : fmt::format("{:<{}}", name, width);
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      text += fmt::format("{:>{}}", cells[i], kWidths[i]);
-    if (limited) text += fmt::format("{:>{}}", limit, kLimitWidth);
-    return fmt::format("{}{}\n", text, end);
+  std::vector<TextTable::Column> columns = {{.gap = 0, .width = width}};
+  const auto add_column = [&](std::size_t number_width) {
+    columns.push_back({TextTable::Align::Right, 0, number_width});
   };
-  std::string text =
-      row("name", {"bytes", "block", "pitch", "count", "median", "±", "GB/s"}, "of max", "");
+  for (const std::size_t each : kWidths) add_column(each);
+  if (limited) add_column(kLimitWidth);
+  columns.push_back({.gap = 0});
+  TextTable made(std::move(columns));
+  const auto add = [&](TextTable::Row cells, std::string limit, std::string_view end) {
+    if (limited) cells.push_back(std::move(limit));
+    cells.emplace_back(end);
+    made.add(std::move(cells));
+  };
+  add({"name", "bytes", "block", "pitch", "count", "median", "±", "GB/s"}, "of max", "");
   std::string before;
   for (const machine::Result& result : results) {
-    text +=
-        row(result.name == before ? "" : result.name,
-            {size_or_nothing(result.bytes), size_or_nothing(result.block),
-             size_or_nothing(result.pitch), result.count == 0 ? "" : std::to_string(result.count),
-             time_text(result.median), spread_text(result), rate_text(result)},
-            limit_text(result), result.doubtful.empty() ? "" : kDoubtful);
+    add({result.name == before ? "" : result.name, size_or_nothing(result.bytes),
+         size_or_nothing(result.block), size_or_nothing(result.pitch),
+         result.count == 0 ? "" : std::to_string(result.count), time_text(result.median),
+         spread_text(result), rate_text(result)},
+        limit_text(result), result.doubtful.empty() ? "" : kDoubtful);
     before = result.name;
   }
-  return text;
+  return made.text(false);
 }
 
 }  // namespace strake::measure
