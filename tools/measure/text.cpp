@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command/wrap.hpp"
+#include "summary.hpp"
 #include "text_table.hpp"
 
 namespace strake::measure {
@@ -33,7 +34,7 @@ std::string limit_text(const machine::Result& result) {
 /// Half the distance from p10 to p90, as a part of the median: "3 %".
 std::string spread_text(const machine::Result& result) {
   if (result.median <= 0) return "";
-  const double spread = 50 * (result.p90 - result.p10) / result.median;
+  const double spread = 100 * relative_spread(result);
   if (spread >= 999.5) return "> 999 %";
   return fmt::format("{:.{}f} %", spread, spread < 0.95 ? 1 : 0);
 }
