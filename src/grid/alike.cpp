@@ -20,7 +20,7 @@ std::string text_of(bool value) { return value ? "true" : "false"; }
 
 std::string text_of(const At& at) {
   std::vector<std::string> faces;
-  const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
+  const std::array<bool, 3> on_faces = at.on_faces();
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (on_faces[axis]) faces.push_back(fmt::format("face_{}", kAxes[axis]));
   if (faces.empty()) return "cell";

@@ -140,7 +140,7 @@ std::optional<Grid::Impl::Subgrid> Grid::Impl::neighbour(Direction d, int subgri
 Box Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
   if (!placed.parts.has_cells(part_of(subgrid))) return {};
   const placement::Position position = placed.parts.position_of(part_of(subgrid));
-  const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
+  const std::array<bool, 3> on_faces = at.on_faces();
   Box made = placed.parts.box_of(part_of(subgrid));
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const bool last = position[axis] == placed.parts.used(axis) - 1;
