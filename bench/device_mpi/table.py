@@ -58,13 +58,33 @@ def latencies(lines):
               f"(bar {LATENCY_BAR_NS}): {verdict(ours - plain, LATENCY_BAR_NS)}")
 
 
+def collectives(lines):
+    def median(op, way, strake):
+        found = [line["median"] for line in lines if (line["op"], line["way"], line["interposer"] != "") == (op, way, strake)]
+        return f"{statistics.median(found):11.1f}" if found else f"{'-':>11}"
+
+    print(f"{'collectives of 256 KiB a rank, us':34} {'host alone':>11} {'host':>11} {'by hand':>11} {'device':>11}")
+    for op in dict.fromkeys(line["op"] for line in lines):
+        columns = [median(op, "host", False), median(op, "host", True), median(op, "by_hand", True), median(op, "device", True)]
+        print(f"{op:34} {' '.join(columns)}")
+
+
+def transposes(lines):
+    print(f"{'redistributions of device memory':34} {'ranks':>5} {'GPUs':>4} {'method':8} {'us':>10} {'MiB to others':>13} {'GB/s':>6}")
+    for line in lines:
+        others = line["bytes_per_rank"] * (line["ranks"] - 1) / line["ranks"]
+        print(f"{line['name']:34} {line['ranks']:5} {line['devices']:4} {line['method']:8} {line['median']:10.1f} "
+              f"{others / 2**20:13.2f} {others / line['median'] * 1e-3:6.1f}")
+
+
 def main():
     lines = []
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:
             lines += [json.loads(text) for text in file if text.startswith("{")]
     for benchmark, show in (("device_mpi_pack", packs), ("device_mpi_pingpong", pingpongs),
-                            ("device_mpi_latency", latencies)):
+                            ("device_mpi_latency", latencies), ("device_mpi_collectives", collectives),
+                            ("device_mpi_transpose", transposes)):
         chosen = [line for line in lines if line["benchmark"] == benchmark]
         if chosen:
             show(chosen)
