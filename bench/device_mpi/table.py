@@ -62,10 +62,31 @@ def latencies(lines):
               f"(bar {LATENCY_BAR_NS}): {verdict(ours - plain, LATENCY_BAR_NS)}")
 
 
+def collectives(lines):
+    def median(op, way, strake):
+        found = [line["median"] for line in lines if (line["op"], line["way"], line["interposer"] != "") == (op, way, strake)]
+        return f"{statistics.median(found):.1f}" if found else "-"
+
+    rows = [[op, median(op, "host", False), median(op, "host", True), median(op, "by_hand", True), median(op, "device", True)]
+            for op in dict.fromkeys(line["op"] for line in lines)]
+    print(text_table.text(["collectives of 256 KiB a rank, us", "host alone", "host", "by hand", "device"], rows))
+
+
+def transposes(lines):
+    rows = []
+    for line in lines:
+        others = line["bytes_per_rank"] * (line["ranks"] - 1) / line["ranks"]
+        rows.append([line["name"], line["method"], str(line["ranks"]), str(line["devices"]), f"{line['median']:.1f}",
+                     f"{others / 2**20:.2f}", f"{others / line['median'] * 1e-3:.1f}"])
+    header = ["redistributions of device memory", "method", "ranks", "GPUs", "us", "MiB to others", "GB/s"]
+    print(text_table.text(header, rows, names=2))
+
+
 def main(files):
     lines = text_table.read(files)
     for benchmark, show in (("device_mpi_pack", packs), ("device_mpi_pingpong", pingpongs),
-                            ("device_mpi_latency", latencies)):
+                            ("device_mpi_latency", latencies), ("device_mpi_collectives", collectives),
+                            ("device_mpi_transpose", transposes)):
         chosen = [line for line in lines if line["benchmark"] == benchmark]
         if chosen:
             show(chosen)

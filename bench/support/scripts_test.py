@@ -88,6 +88,10 @@ class Together(unittest.TestCase):
             jobs.run_together([["sleep", "60"], [sys.executable, "-c", "raise SystemExit(3)"]])
         self.assertLess(time.monotonic() - begin, 30)
 
+    def test_status_77_says_that_this_machine_cannot_run_it(self):
+        with self.assertRaises(jobs.CannotRun):
+            jobs.run_together([[sys.executable, "-c", "raise SystemExit(77)"]])
+
 
 class PackVerdict(unittest.TestCase):
     def test_passes_at_three_quarters_of_the_bound(self):

@@ -95,12 +95,12 @@ struct Named {
 };
 
 /// The graph of the edges that senders name. \throws InvalidArgument  receivers name others
-Wanted graph_of_senders(const Words& all, std::size_t ranks, bool both) {
-  Wanted made{{static_cast<int>(ranks), {}}, {}};
+placement::Graph graph_of_senders(const Words& all, std::size_t ranks, bool both) {
+  placement::Graph made{static_cast<int>(ranks), {}};
   std::map<std::pair<int, int>, Named> edges;
   for (std::size_t at = 0; at < all.size(); at += kWords) {
     const bool by_sender = all[at + 3] != 0;
-    if (by_sender) made.graph.edges.push_back({all[at], all[at + 1], all[at + 2]});
+    if (by_sender) made.edges.push_back({all[at], all[at + 1], all[at + 2]});
     if (!both) continue;
     Named& named = edges[{all[at], all[at + 1]}];
     ++(by_sender ? named.by_sender : named.by_receiver);
@@ -145,7 +145,9 @@ std::vector<int> order(MPI_Comm comm, const std::vector<int>& node_of, const Own
   mpi::agree(comm, collector.fault());
   const std::optional<Words> all = gather(comm, collector.words(), node_of.size());
   if (!all) return {};
-  const auto make = [&](const auto&) { return graph_of_senders(*all, node_of.size(), both); };
+  const auto make = [&](const std::vector<int>& nodes) {
+    return wanted_graph(graph_of_senders(*all, nodes.size(), both), nodes);
+  };
   return agreed_ordering(comm, make, node_of);
 }
 

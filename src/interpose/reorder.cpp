@@ -9,6 +9,7 @@
 #include "mpi/agree.hpp"
 #include "mpi/nodes.hpp"
 #include "mpi/own_world.hpp"
+#include "placement/scotch.hpp"
 #include "settings/log.hpp"
 #include "state/process_state.hpp"
 #include "strake/error.hpp"
@@ -20,6 +21,12 @@ int rank_in(MPI_Comm comm) {
   int rank = 0;
   mpi::check(real_mpi().MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   return rank;
+}
+
+std::vector<int> sizes_of(const std::vector<int>& node_of) {
+  std::vector<int> sizes(static_cast<std::size_t>(1 + std::ranges::max(node_of)));
+  for (const int node : node_of) ++sizes[static_cast<std::size_t>(node)];
+  return sizes;
 }
 
 void count_ordering(const placement::Ordering& found, bool helps) noexcept {
@@ -61,6 +68,13 @@ std::vector<int> nodes_to_order(MPI_Comm comm) {
   std::vector<int> node_of = mpi::nodes_of(comm);
   const bool several = std::ranges::any_of(node_of, [](int node) { return node != 0; });
   return several ? node_of : std::vector<int>();
+}
+
+Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of) {
+  Wanted made{std::move(graph), {}};
+  if (auto guess = placement::scotch_guess(made.graph, sizes_of(node_of)))
+    made.guesses.push_back(*std::move(guess));
+  return made;
 }
 
 std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
@@ -158,9 +172,7 @@ Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodi
   Wanted made{placement::cartesian_graph(dims, periodic, static_cast<int>(node_of.size())), {}};
   const int positions = std::reduce(dims.begin(), dims.end(), 1, std::multiplies());
   if (positions != static_cast<int>(node_of.size())) return made;
-  std::vector<int> sizes(static_cast<std::size_t>(1 + std::ranges::max(node_of)));
-  for (const int node : node_of) ++sizes[static_cast<std::size_t>(node)];
-  made.guesses.push_back(placement::stencil_strips(dims, sizes));
+  made.guesses.push_back(placement::stencil_strips(dims, sizes_of(node_of)));
   return made;
 }
 
@@ -205,12 +217,8 @@ int graph_create(Real real, MPI_Comm comm, int nodes, const int* index, const in
       [&](const std::vector<int>& node_of) -> std::vector<int> {
         const auto graph = graph_of(nodes, index, edges, node_of.size());
         if (!graph) return {};
-        return agreed_ordering(
-            comm,
-            [&](const auto&) {
-              return Wanted{*graph, {}};
-            },
-            node_of);
+        const auto make = [&](const auto& all) { return wanted_graph(*graph, all); };
+        return agreed_ordering(comm, make, node_of);
       },
       [&](MPI_Comm ordered, const auto&) { return real(ordered, nodes, index, edges, 0, made); });
 }
@@ -306,7 +314,7 @@ int graph_map(Real real, MPI_Comm comm, int nodes, const int* index, const int* 
       [&](const std::vector<int>& node_of) -> std::optional<int> {
         const auto graph = graph_of(nodes, index, edges, node_of.size());
         if (!graph) return std::nullopt;
-        return mapped_rank(comm, {*graph, {}}, nodes, node_of);
+        return mapped_rank(comm, wanted_graph(*graph, node_of), nodes, node_of);
       });
 }
 

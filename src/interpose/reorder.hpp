@@ -32,6 +32,8 @@ struct Wanted {
   std::vector<std::vector<int>> guesses;
 };
 using MakeGraph = std::function<Wanted(const std::vector<int>& node_of)>;
+/// A graph that is no grid: SCOTCH guesses, where Strake was built with it.
+[[nodiscard]] Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of);
 
 /// The nodes of the ranks of `comm`, where its ranks may be placed anew. Empty: never, since all
 /// are on one node, or settings forbid it. Alike on all ranks; local.
