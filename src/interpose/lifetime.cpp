@@ -6,6 +6,7 @@
 #include "exchange/collective/cell_channel.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
+#include "interpose/recorded_graph.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/sharing.hpp"
 #include "interpose/summary.hpp"
@@ -32,6 +33,7 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   Requests::get().shut_down();
   end_sharing();
   summarise();
+  recorded::write();
   mpi::drop_companions();
   exchange::complete_copies();
   mpi::close_own_world();
@@ -75,7 +77,8 @@ int started(int code) noexcept {
     job::leave_letter(settings::text(settings::Id::job), job::Letter::Alone);
   begin_sharing(rank, spawned);
   trying::start();
-  if (summary_wanted() && !spawned) times::start();
+  if (!spawned) recorded::start();
+  if ((summary_wanted() || recorded::is_on()) && !spawned) times::start();
   return code;
 }
 
@@ -136,7 +139,10 @@ int calls::MPI_Finalize() {
   ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
   if (!ends_with_self) end_sharing();
   report_start();  // MPI_Init may have been called past Strake
-  if (!ends_with_self) summarise();
+  if (!ends_with_self) {
+    summarise();
+    recorded::write();
+  }
   const int code = real_mpi().MPI_Finalize();
   strake::mpi::leave_world();
   return code;

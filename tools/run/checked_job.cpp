@@ -47,7 +47,9 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   };
   set(settings::Id::job, job);
   set(settings::Id::summary, options.quiet ? "0" : "1");
-  if (!options.json.empty()) set(settings::Id::summary_json, emptied_summary(options.json));
+  if (!options.json.empty()) set(settings::Id::summary_json, emptied("--json", options.json));
+  if (!options.record_graph.empty())
+    set(settings::Id::record_graph, emptied("--record-graph", options.record_graph));
   if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
   if (options.disable) set(settings::Id::disable, "1");
   if (options.shared_heap || settings::flag(settings::Id::shared_heap))

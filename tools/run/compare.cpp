@@ -154,7 +154,7 @@ int compared(const Options& options, const Arguments& given) {
   files.copied = matches_of(options.files);
   const Arguments command = options.files.empty() ? given : reachable(given, files);
   make_profile_absolute();
-  const std::string json = options.json.empty() ? "" : emptied_summary(options.json);
+  const std::string json = options.json.empty() ? "" : emptied("--json", options.json);
   ComparedRuns runs(options, command, files);
   if (const int status = runs.run(); status != 0) return status;
   const Findings findings(runs.results());

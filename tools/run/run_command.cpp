@@ -72,12 +72,20 @@ Command command(CLI::App& parent) {
       "Take large blocks of malloc from memory that ranks of a node can share: nonblocking "
       "and persistent messages are copied once, not twice; with --compare, N runs more "
       "go with it");
+  CLI::Option* graph =
+      app->add_option("--record-graph", options->record_graph,
+                      "Write to this file how many bytes the ranks send each other, for strake "
+                      "plan --graph")
+          ->type_name("FILE")
+          ->check(not_empty())
+          ->excludes(disable);
   CLI::Option* compare =
       app->add_option("--compare", options->compare,
                       "Run the job N times alone and N times under Strake, and compare the times")
           ->type_name("N")
           ->check(CLI::Range(1, kMostRuns))
           ->excludes(quiet)
+          ->excludes(graph)
           ->excludes(disable);
   app->add_option("--files", options->files,
                   "Give each run of --compare a folder of its own with a copy of these files")

@@ -15,8 +15,9 @@ struct Options {
   bool disable = false;  ///< the interposer passes every call on
   /// Large blocks of malloc come from memory that ranks share.
   bool shared_heap = settings::flag(settings::Id::shared_heap);
-  std::string json;  ///< file for the summary; empty: none
-  int compare = 0;   ///< how often each kind of run happens; 0: the job runs just once
+  std::string json;          ///< file for the summary; empty: none
+  std::string record_graph;  ///< file for the bytes between ranks; empty: none
+  int compare = 0;           ///< how often each kind of run happens; 0: the job runs just once
   std::vector<std::string> files;  ///< patterns of the files that each run of `compare` gets
   std::string mpi{settings::text(settings::Id::mpi)};
 };

@@ -25,12 +25,12 @@ bool is_of_its_own(const fs::path& path) {
 
 }  // namespace
 
-std::string emptied_summary(const std::string& file) {
+std::string emptied(const char* option, const std::string& file) {
   const fs::path path = fs::absolute(file);
   const bool there = fs::exists(path);
   if (fs::is_directory(path) ||
       access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
-    throw InvalidArgument(fmt::format("--json: {} can't be written", path.string()));
+    throw InvalidArgument(fmt::format("{}: {} can't be written", option, path.string()));
   }
   std::error_code error;
   if (is_of_its_own(path)) fs::resize_file(path, 0, error);

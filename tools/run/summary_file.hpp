@@ -7,7 +7,7 @@ namespace strake::run {
 
 /// The file that rank 0 will write; empties it.
 /// \throws InvalidArgument  it can't be written, which rank 0 would find out only at the end.
-[[nodiscard]] std::string emptied_summary(const std::string& file);
+[[nodiscard]] std::string emptied(const char* option, const std::string& file);
 
 /// Whether a rank has written to it. False if that can't be known (standard output).
 [[nodiscard]] bool has_summary(const std::string& file);
