@@ -33,7 +33,7 @@ struct Cut {
 /// The group of each vertex: group g has exactly `sizes[g]` vertices, and little weight is across.
 /// Starts from `guesses`, each the groups of all vertices, from consecutive vertices, and from
 /// groups that grow along edges; the result is never worse than the best of these. All calls with
-/// equal arguments return the same. Cost: 0.2 s for 3,072 vertices of 26 neighbours; the number of
+/// equal arguments return the same. Cost: 0.5 s for 3,072 vertices of 26 neighbours; the number of
 /// edges that are looked at is bounded, 3 s.
 /// \throws InvalidArgument  sizes that do not add up to the number of vertices, or below 0; an edge
 /// of a vertex that there is not, or of a negative weight; edges that weigh more than 2^61
@@ -43,9 +43,14 @@ struct Cut {
 
 /// The groups of the positions of a Cartesian grid (the last axis counts fastest, as in
 /// MPI_Cart_create) by stencil strips: strips along the longest axis, about as wide in each other
-/// axis as a group that is a cube. A good guess for map_graph().
-/// \throws InvalidArgument  sizes that do not add up to the number of positions
+/// axis as a group that is a cube, or that is a box which the grid is a multiple of, where that is
+/// about as good. A good guess for map_graph(). Cost: O(positions).
+/// \param lengths  of a position along each axis, where neighbours along different axes do not send
+/// each other the same; nothing: all are 1
+/// \throws InvalidArgument  sizes that do not add up to the number of positions; lengths of another
+/// number of axes, or one that is not above 0
 [[nodiscard]] std::vector<int> stencil_strips(const std::vector<int>& dims,
-                                              const std::vector<int>& sizes);
+                                              const std::vector<int>& sizes,
+                                              const std::vector<double>& lengths = {});
 
 }  // namespace strake::placement

@@ -58,11 +58,11 @@ struct Arrays {
   std::vector<SCOTCH_Num> weights;
 
   explicit Arrays(const Adjacency& adjacency) {
-    constexpr std::int64_t kMostWeight = std::int64_t{1} << 28;
+    constexpr std::int64_t kMostScaled = std::int64_t{1} << 28;
     std::int64_t all = 0;
     for (int v = 0; v < adjacency.vertices(); ++v)
       for (const Neighbour& one : adjacency.of(v)) all += one.weight / 2;
-    const std::int64_t divisor = 1 + all / kMostWeight;
+    const std::int64_t divisor = 1 + all / kMostScaled;
     for (int v = 0; v < adjacency.vertices(); ++v) {
       for (const Neighbour& one : adjacency.of(v)) {
         to.push_back(one.vertex);

