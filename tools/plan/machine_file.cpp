@@ -86,8 +86,10 @@ placement::Square bandwidths_at(const Json& file, int places) {
   placement::Square made(size);
   if (found.is_object()) {
     std::vector<int> block_of;
-    for (const Json& block : member(found, "blocks"))
-      block_of.insert(block_of.end(), block.get<std::size_t>(), static_cast<int>(block_of.size()));
+    for (const Json& block : member(found, "blocks")) {
+      const auto count = std::min(block.get<std::size_t>(), size + 1);  // more are refused below
+      block_of.insert(block_of.end(), count, static_cast<int>(block_of.size()));
+    }
     if (block_of.size() != size)
       refuse(kKey, fmt::format("blocks of {} places, but a node has {}", block_of.size(), size));
     for (std::size_t a = 0; a < size; ++a)
@@ -159,9 +161,8 @@ void add_pairs(Machine& machine) {
   for (std::size_t a = 0; a < machine.links.places(); ++a)
     for (std::size_t b = 0; b < machine.links.places(); ++b)
       if (a != b && machine.links.taken(a, b).empty())
-        machine.links.add(
-            {fmt::format("link from GPU {} to GPU {}", a, b), machine.bandwidths(a, b), 0}, {{a}},
-            {{b}});
+        machine.links.add({fmt::format("GPU {} to GPU {}", a, b), machine.bandwidths(a, b), 0},
+                          {{a}}, {{b}});
 }
 
 Machine read(const Json& file) {
@@ -174,6 +175,8 @@ Machine read(const Json& file) {
   machine.places_per_node = count_at(file, "places_per_node");
   machine.nodes_per_domain = count_at(file, "nodes_per_domain");
   machine.bandwidths = bandwidths_at(file, machine.places_per_node);
+  const placement::Square no_flows(machine.bandwidths.size());
+  (void)placement::cost_of(no_flows, machine.bandwidths, PlaceList(no_flows.size(), 0));
   machine.links = placement::Links(machine.bandwidths.size());
   machine.sources.push_back("between places: " + text_at(file, "between_source"));
   if (file.contains("port")) add_ports(machine, file["port"]);
@@ -185,8 +188,6 @@ Machine read(const Json& file) {
   machine.leaving = link_at(leaving);
   placement::Links(1).add(machine.leaving, {}, {});
   machine.sources.push_back(machine.leaving.name + ": " + text_at(leaving, "source"));
-  const placement::Square no_flows(machine.bandwidths.size());
-  (void)placement::cost_of(no_flows, machine.bandwidths, PlaceList(no_flows.size(), 0));
   return machine;
 }
 

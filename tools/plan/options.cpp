@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
@@ -60,6 +60,8 @@ std::vector<int> sweep_of(const std::string& text) {
     counts.push_back(nodes_of(std::string_view(text).substr(at, comma - at), text));
     at = comma + 1;
   }
+  std::ranges::sort(counts);
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 namespace strake::plan {
@@ -115,10 +116,12 @@ std::string to_svg(const Question& asked, const Answer& answer) {
                   asked.places == 1 ? "" : "s", name_of(asked.placement));
   const std::vector<std::string> lines = subtitles(asked, answer);
   const double top = kPictureMargin + 34 + kLineHeight * static_cast<double>(lines.size());
-  const double height = top + std::max(parts.height(), traffic.height()) + kPictureMargin;
+  const double height =
+      std::ceil(top + std::max(parts.height(), traffic.height()) + kPictureMargin);
   double width = 2 * kPictureMargin + kPartsWidth + kBetweenPanels + kTrafficWidth;
   for (const std::string& line : lines)
     width = std::max(width, topo::text_width(line) + 2 * kPictureMargin);
+  width = std::ceil(width);
   topo::Svg svg(width, height, title);
   draw_page(svg, width, height);
   svg.text({kPictureMargin, kPictureMargin + 14}, title, "title");

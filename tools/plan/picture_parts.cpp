@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plan/picture.hpp"
+#include "strake/error.hpp"
 
 namespace strake::plan {
 namespace {
@@ -18,6 +19,7 @@ constexpr double kSliceLabel = 16;
 constexpr double kMostCell = 104;
 constexpr double kLeastCell = 3;
 constexpr double kNoteHeight = 26;
+constexpr int kMostCells = 1 << 16;  // of a slice: some 10 MB of SVG
 
 }  // namespace
 
@@ -30,6 +32,10 @@ PartsPanel::PartsPanel(const Question& asked, const Answer& answer,
   across_ = through_ == 0 ? 1 : 0;
   down_ = through_ == 2 ? 1 : 2;
   if (counts[down_] > counts[across_]) std::swap(across_, down_);
+  const std::int64_t cells = std::int64_t{counts[across_]} * counts[down_];
+  if (cells > kMostCells)
+    throw InvalidArgument(fmt::format("a picture of {} x {} parts: {} at most can be drawn",
+                                      counts[across_], counts[down_], kMostCells));
   shown_ = counts[through_];
   fit(width, shown_);
   while (cell_.width < kLeastCell && shown_ > 1) fit(width, shown_ = (shown_ + 1) / 2);

@@ -26,10 +26,10 @@ enum class Placement : std::uint8_t {
   NodeAware,  ///< the grid is divided among nodes first
 };
 
-/// What the assignment of a node's parts to its places keeps small.
+/// The time that the assignment of a node's parts to its places keeps small.
 enum class Objective : std::uint8_t {
-  Sum,         ///< the sum of all transfers' times
-  Bottleneck,  ///< the time of the slowest link, which several pairs may share
+  Sum,         ///< the sum over all transfers
+  Bottleneck,  ///< that of the slowest link, which several pairs may share
 };
 
 struct Question {

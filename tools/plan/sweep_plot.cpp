@@ -144,11 +144,11 @@ std::string to_svg(const std::vector<Row>& rows) {
       (is_weak ? "From " : "") + question_text(asked) +
       (is_weak ? fmt::format(", to {} cells", by(rows.back().question.grid)) : "") +
       (asked.machine ? "; " + asked.machine->title : "");
-  const double width =
+  const double width = std::ceil(
       std::max({2 * kPlotMargin + static_cast<double>(curves.size()) * (kPlotWidth + kPlotGap) -
                     kPlotGap + 50,
                 topo::text_width(question) + 2 * kPlotMargin,
-                topo::text_width(title, 20) + 2 * kPlotMargin});
+                topo::text_width(title, 20) + 2 * kPlotMargin}));
   const double height = kPlotTop + kPlotHeight + 60 + kPlotMargin;
   topo::Svg svg(width, height, title);
   draw_page(svg, width, height);
