@@ -35,6 +35,7 @@ assert found["bound_us"] > 2 * 512 * 256 * 3 * 8 / 25e3, found
 END
 refused 2 'no machine is called cray; there are dgx-h100, gb200-nvl72, summit, two-socket-xeon' --machine cray --nodes 1 --grid 64x64x64
 refused 2 '7 GPUs a node, but summit has 6' --machine summit --gpus-per-node 7 --nodes 1 --grid 64x64x64
+refused 2 'summit has links between GPUs: they say nothing of fields in host memory (--host)' --machine summit --host --nodes 1 --grid 64x64x64
 refused 2 '--bandwidth excludes --machine' --machine summit --bandwidth x --nodes 1 --grid 64x64x64
 refused 2 '--objective requires --machine or --bandwidth' --gpus-per-node 6 --objective bottleneck --nodes 1 --grid 64x64x64
 refused 2 '--gpus-per-node is required' --nodes 1 --grid 64x64x64

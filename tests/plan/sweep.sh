@@ -45,4 +45,4 @@ for wrong in '--nodes 2 --sweep 1:2' '--placement node-aware --sweep 1:2' '--nod
   grep -q '^strake plan: --' out
 done
 if "$strake" plan --gpus-per-node 6 --grid 64x64x64 --radius 9 --sweep 1:64 2> out; then exit 1; fi
-grep -q 'with 64 nodes: a radius of 9' out
+grep -q 'with 32 nodes: a radius of 9' out

@@ -141,8 +141,8 @@ void add_machine(CLI::App& app, Options& options) {
 void add_output(CLI::App& app, Options& options) {
   app.add_option_function<std::string>(
          "--sweep", [&options](const std::string& text) { options.sweep = sweep_of(text); },
-         "Both placements for several numbers of nodes: 1:512 doubles from 1 to 512")
-      ->type_name("A:B|A,B,C");
+         "Both placements for several numbers of nodes: 1,2,4, or 1:512, which doubles")
+      ->type_name("COUNTS");
   app.add_flag("--weak", options.is_weak,
                "In a sweep: --grid is that of one node, and grows with the nodes");
   app.add_option("--svg", options.svg, "Draw it into this file")

@@ -43,7 +43,12 @@ Question question_of(const Options& options) {
   if (!options.machine.empty()) {
     question.machine = std::make_shared<Machine>(find_machine(options.machine));
     question.places = question.machine->places_per_node;
-    if (question.machine->places == "cores") question.on_host = true;
+    const bool has_gpus = question.machine->places == "GPUs";
+    if (has_gpus && question.on_host)
+      throw InvalidArgument(fmt::format(
+          "{} has links between GPUs: they say nothing of fields in host memory (--host)",
+          question.machine->name));
+    question.on_host = !has_gpus;
   }
   if (options.nodes) question.nodes = *options.nodes;
   if (options.places) question.places = *options.places;
