@@ -37,7 +37,9 @@ class PartsPanel {
     double width = 0;
     double height = 0;
   };
+  enum class Label : std::uint8_t { None, Number, NodeAndNumber, Words };
   void fit(double width, int slices);
+  [[nodiscard]] Label label_with_room() const;
   void draw_slice(topo::Svg& svg, topo::Point corner, int slice) const;
   void label(topo::Svg& svg, topo::Point corner, const placement::NodePlace& at) const;
   [[nodiscard]] int part_at(int slice, int column, int row) const;
@@ -52,6 +54,7 @@ class PartsPanel {
   int shown_ = 1;            ///< slices
   int per_row_ = 1;
   Cell cell_;
+  Label label_ = Label::None;  ///< of all parts
 };
 
 /// Shares, what leaves each node, and what the first node's places send each other.

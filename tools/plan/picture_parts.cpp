@@ -18,6 +18,7 @@ constexpr double kSliceGap = 14;
 constexpr double kSliceLabel = 16;
 constexpr double kMostCell = 104;
 constexpr double kLeastCell = 3;
+constexpr double kLeastLine = 24;  // the height of parts in one row
 constexpr double kNoteHeight = 26;
 constexpr int kMostCells = 1 << 16;  // of a slice: some 10 MB of SVG
 
@@ -39,6 +40,8 @@ PartsPanel::PartsPanel(const Question& asked, const Answer& answer,
   shown_ = counts[through_];
   fit(width, shown_);
   while (cell_.width < kLeastCell && shown_ > 1) fit(width, shown_ = (shown_ + 1) / 2);
+  if (counts[down_] == 1) cell_.height = std::max(cell_.height, kLeastLine);
+  label_ = label_with_room();
 }
 
 void PartsPanel::fit(double width, int slices) {
@@ -77,27 +80,34 @@ const placement::NodePlace& PartsPanel::place_at(int slice, int column, int row)
   return answer_.placed.at[static_cast<std::size_t>(part_at(slice, column, row))];
 }
 
-void PartsPanel::label(topo::Svg& svg, Point corner, const placement::NodePlace& at) const {
-  const Point middle{corner.x + cell_.width / 2, corner.y + cell_.height / 2};
-  constexpr double kSmall = 10;
-  // All parts are labelled alike: the last node's last place has the longest label.
-  const auto has_room = [&](const std::string& words, double size) {
+PartsPanel::Label PartsPanel::label_with_room() const {
+  const auto has_room = [this](const std::string& words, double size) {
     return topo::text_width(words, size) + 3 <= cell_.width && size + 2 <= cell_.height;
   };
-  const int last_node = asked_.nodes - 1;
-  const int last_place = asked_.places - 1;
-  const std::string name = place_name(asked_);
-  if (has_room(fmt::format("node {}", last_node), 12) &&
-      has_room(fmt::format("{} {}", name, last_place), 12) && cell_.height >= 36) {
-    svg.text({middle.x, middle.y - 4}, fmt::format("node {}", at.node), "soft",
+  // The last node's last place has the longest label.
+  const int node = asked_.nodes - 1;
+  const int place = asked_.places - 1;
+  constexpr double kTwoLines = 36;
+  constexpr double kSmall = 10;
+  if (has_room(fmt::format("node {}", node), 12) && cell_.height >= kTwoLines &&
+      has_room(fmt::format("{} {}", place_name(asked_), place), 12))
+    return Label::Words;
+  if (has_room(fmt::format("{}:{}", node, place), kSmall)) return Label::NodeAndNumber;
+  return has_room(std::to_string(place), kSmall) ? Label::Number : Label::None;
+}
+
+void PartsPanel::label(topo::Svg& svg, Point corner, const placement::NodePlace& at) const {
+  const double x = corner.x + cell_.width / 2;
+  const double y = corner.y + cell_.height / 2;
+  if (label_ == Label::Words) {
+    svg.text({x, y - 4}, fmt::format("node {}", at.node), "soft", topo::Anchor::Middle);
+    svg.text({x, y + 13}, fmt::format("{} {}", place_name(asked_), at.number), "",
              topo::Anchor::Middle);
-    svg.text({middle.x, middle.y + 13}, fmt::format("{} {}", name, at.number), "",
-             topo::Anchor::Middle);
-  } else if (has_room(fmt::format("{}:{}", last_node, last_place), kSmall)) {
-    svg.text({middle.x, middle.y + 3.5}, fmt::format("{}:{}", at.node, at.number), "small",
-             topo::Anchor::Middle);
-  } else if (has_room(std::to_string(last_place), kSmall)) {
-    svg.text({middle.x, middle.y + 3.5}, std::to_string(at.number), "small", topo::Anchor::Middle);
+  } else if (label_ != Label::None) {
+    svg.text({x, y + 3.5},
+             label_ == Label::Number ? std::to_string(at.number)
+                                     : fmt::format("{}:{}", at.node, at.number),
+             "small", topo::Anchor::Middle);
   }
 }
 
@@ -151,8 +161,8 @@ void PartsPanel::draw(topo::Svg& svg, Point corner) const {
   std::string note = "A colour is a node, lines go around nodes.";
   if (shown_ < answer_.counts[through_])
     note += fmt::format(" {} of {} slices are drawn.", shown_, answer_.counts[through_]);
-  else if (cell_.width < topo::text_width("node 0") && cell_.width > 12)
-    note += fmt::format(" Numbers: the {}, or node:{}.", place_name(asked_), place_name(asked_));
+  if (label_ == Label::NodeAndNumber) note += fmt::format(" Labels: node:{}.", place_name(asked_));
+  if (label_ == Label::Number) note += fmt::format(" Labels: the {}.", place_name(asked_));
   svg.text({corner.x, corner.y + this->height() - 6}, note, "soft");
 }
 
