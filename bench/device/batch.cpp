@@ -23,8 +23,8 @@ struct OneDevice {
   strake::Stream stream;
   Memory copy_to;
   Memory copy_from;
-  TextTable halos;
-  TextTable host;
+  TitledTable halos;
+  TitledTable host;
 };
 
 struct Effort {
@@ -39,14 +39,14 @@ void run_halo(OneDevice& bench, const std::string& name, const BatchCase& halo,
               const Checker& checker, const Effort& effort) {
   if (!bench.harness.options().selects(name)) return;
   cudaStream_t const stream = bench.stream.native();
-  std::vector<Way> ways = {batch_way("batch", bench.stream, halo, effort.calls)};
-  if (auto way = memcpy_3d_way(stream, halo, effort.calls_3d)) ways.push_back(*way);
-  const std::size_t measured = ways.size();
-  for (const Way& way : ways) checker.check_answer(halo, way);
+  std::vector<Variant> variants = {batch_variant("batch", bench.stream, halo, effort.calls)};
+  if (auto variant = memcpy_3d_variant(stream, halo, effort.calls_3d)) variants.push_back(*variant);
+  const std::size_t measured = variants.size();
+  for (const Variant& variant : variants) checker.check_answer(halo, variant);
   constexpr int kCopies = 5;
-  ways.push_back(empty_way(stream, effort.calls));
-  ways.push_back(copy_way(stream, bench.copy_to, bench.copy_from, kCopies));
-  const std::vector<Times> times = measure_in_turns(bench.harness, ways, effort.rounds);
+  variants.push_back(empty_variant(stream, effort.calls));
+  variants.push_back(copy_variant(stream, bench.copy_to, bench.copy_from, kCopies));
+  const std::vector<Times> times = measure_in_turns(bench.harness, variants, effort.rounds);
 
   const Times& empty = times[measured];
   const double copy_rate = 2.0 * kCopyBytes / median(times[measured + 1].in_a_row);
@@ -68,8 +68,8 @@ void run_halo(OneDevice& bench, const std::string& name, const BatchCase& halo,
                                  {"copy_gigabytes_per_s", copy_rate * 1e-9},
                                  {"x_bound", of_bound},
                                  {"x_payload_bound", of_payload_bound},
-                                 {"plan", ways[i].plan}});
-    bench.halos.add({i == 0 ? name : "", ways[i].name, number(seconds * 1e6, 1),
+                                 {"plan", variants[i].plan}});
+    bench.halos.add({i == 0 ? name : "", variants[i].name, number(seconds * 1e6, 1),
                      number(alone_us, 1), number(payload * 1e-6, 2), number(crossing * 1e-6, 2),
                      number(copy_rate * 1e-9, 0), number(of_bound, 2),
                      number(of_payload_bound, 2)});
@@ -127,8 +127,8 @@ void run_host_time(OneDevice& bench, int count, int slots) {
   const Memory to(strake::MemoryKind::Device, kMemory);
   from.fill(41);
   const BatchCase batch = small_copies(count, slots / 2, from, to);
-  const Way ours = batch_way(name, bench.stream, batch, 1);
-  const Way empty = empty_way(bench.stream.native(), 1);
+  const Variant ours = batch_variant(name, bench.stream, batch, 1);
+  const Variant empty = empty_variant(bench.stream.native(), 1);
   Checker(kMemory).check_answer(batch, ours);
 
   // Few enough for the queue of a stream: the host never waits for the device within them.
@@ -137,10 +137,10 @@ void run_host_time(OneDevice& bench, int count, int slots) {
   const auto seconds =
       sample_by_turns(std::vector<Plan>(2, Plan{kBurst, rounds}), {rounds, 1},
                       [&](std::size_t which, const Plan& part, std::vector<double>& found) {
-                        const Way& way = which == 0 ? ours : empty;
+                        const Variant& variant = which == 0 ? ours : empty;
                         take_samples(
-                            part, [&] { way.enqueue(0); }, found);
-                        check(cudaStreamSynchronize(way.stream));
+                            part, [&] { variant.enqueue(0); }, found);
+                        check(cudaStreamSynchronize(variant.stream));
                       });
   const double ours_us = median(seconds[0]) * 1e6;
   const double empty_us = median(seconds[1]) * 1e6;
@@ -166,7 +166,7 @@ bool selected(const Options& options) {
 void run_batch(Harness& harness) {
   if (!selected(harness.options())) return;
   const bool quick = harness.options().quick;
-  std::vector<TextTable> tables;
+  std::vector<TitledTable> tables;
   {
     OneDevice bench{
         harness,
@@ -188,9 +188,9 @@ void run_batch(Harness& harness) {
       run_host_time(bench, strake::CopyBatch::kMaxSlots, slots);
     tables = {bench.halos, bench.host};
   }
-  for (const TextTable& table : run_batch_peer(harness)) tables.push_back(table);
+  for (const TitledTable& table : run_batch_peer(harness)) tables.push_back(table);
   // Not among the lines of the report.
-  for (const TextTable& table : tables) table.print(stderr);
+  for (const TitledTable& table : tables) table.print(stderr);
 }
 
 }  // namespace bench

@@ -143,7 +143,8 @@ BatchCase halo_to_halo(const BlockShape& grid, Regions regions, const GridMemory
   return batch;
 }
 
-Way batch_way(const std::string& name, strake::Stream& stream, const BatchCase& batch, int calls) {
+Variant batch_variant(const std::string& name, strake::Stream& stream, const BatchCase& batch,
+                      int calls) {
   const auto compiled = std::make_shared<const CopyBatch>(
       CopyBatch::compile(batch.slots, batch.copies, stream.device()));
   return {name,
@@ -160,7 +161,7 @@ Way batch_way(const std::string& name, strake::Stream& stream, const BatchCase& 
 Checker::Checker(std::int64_t slot_bytes)
     : to_(strake::MemoryKind::Pinned, slot_bytes), from_(strake::MemoryKind::Pinned, slot_bytes) {}
 
-void Checker::check_answer(const BatchCase& batch, const Way& way) const {
+void Checker::check_answer(const BatchCase& batch, const Variant& variant) const {
   const auto fetch = [&](const Memory& host, std::int32_t slot) {
     const auto i = static_cast<std::size_t>(slot);
     const std::int64_t bytes = batch.slots[i].size_bytes;
@@ -181,9 +182,9 @@ void Checker::check_answer(const BatchCase& batch, const Way& way) const {
     check(cudaSetDevice(slot.place.device));
     check(cudaDeviceSynchronize());
   }
-  check(cudaSetDevice(way.device));
-  way.enqueue(0);
-  check(cudaStreamSynchronize(way.stream));
+  check(cudaSetDevice(variant.device));
+  variant.enqueue(0);
+  check(cudaStreamSynchronize(variant.stream));
   check(cudaSetDevice(0));
   for (const std::int32_t target : targets) {
     const std::int64_t bytes = fetch(to_, target);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/harness.hpp"
-#include "device/ways.hpp"
+#include "device/variants.hpp"
 #include "strake/copy.hpp"
 #include "strake/stream.hpp"
 #include "support/block_shape.hpp"
@@ -48,16 +48,16 @@ struct BatchCase {
                                      const GridMemory& b);
 
 /// The copies as one batch of the stream's device. The stream must outlive it.
-[[nodiscard]] Way batch_way(const std::string& name, strake::Stream& stream, const BatchCase& batch,
-                            int calls);
+[[nodiscard]] Variant batch_variant(const std::string& name, strake::Stream& stream,
+                                    const BatchCase& batch, int calls);
 
-/// Compares what a way does with what a case says: bytes copied, and no others written.
+/// Compares what a variant does with what a case says: bytes copied, and no others written.
 class Checker {
  public:
   /// For slots of up to so many bytes.
   explicit Checker(std::int64_t slot_bytes);
   /// Ends the process if a byte is wrong.
-  void check_answer(const BatchCase& batch, const Way& way) const;
+  void check_answer(const BatchCase& batch, const Variant& variant) const;
 
  private:
   Memory to_;
@@ -65,6 +65,6 @@ class Checker {
 };
 
 /// The part for two devices; its tables, for the end.
-[[nodiscard]] std::vector<TextTable> run_batch_peer(Harness& harness);
+[[nodiscard]] std::vector<TitledTable> run_batch_peer(Harness& harness);
 
 }  // namespace bench

@@ -20,8 +20,8 @@ struct TwoDevices {
   Harness& harness;
   strake::Stream source;
   strake::Stream target;
-  TextTable halos;
-  TextTable blocks;
+  TitledTable halos;
+  TitledTable blocks;
 };
 
 void run_halo(TwoDevices& bench, const BlockShape& grid, Regions regions, const GridMemory& a,
@@ -31,21 +31,22 @@ void run_halo(TwoDevices& bench, const BlockShape& grid, Regions regions, const 
   if (!bench.harness.options().selects(name)) return;
   const BatchCase halo = halo_to_halo(grid, regions, a, b);
   constexpr int kCalls = 10;
-  const std::vector<Way> ways = {batch_way("pull", bench.target, halo, kCalls),
-                                 batch_way("push", bench.source, halo, kCalls)};
-  for (const Way& way : ways) checker.check_answer(halo, way);
-  const auto times = measure_in_turns(bench.harness, ways, bench.harness.options().quick ? 2 : 15);
-  for (std::size_t i = 0; i < ways.size(); ++i) {
+  const std::vector<Variant> variants = {batch_variant("pull", bench.target, halo, kCalls),
+                                         batch_variant("push", bench.source, halo, kCalls)};
+  for (const Variant& variant : variants) checker.check_answer(halo, variant);
+  const auto times =
+      measure_in_turns(bench.harness, variants, bench.harness.options().quick ? 2 : 15);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
     const Summary us = summarize(to_microseconds(times[i].in_a_row));
     const double alone_us = summarize(times[i].alone).median * 1e6;
     const double rate = static_cast<double>(halo.payload_bytes()) / us.median * 1e-3;
-    bench.harness.report().line(name + "_" + ways[i].name, us, "-us",
+    bench.harness.report().line(name + "_" + variants[i].name, us, "-us",
                                 {{"alone_us", alone_us},
                                  {"payload_bytes", halo.payload_bytes()},
                                  {"gigabytes_per_s", rate},
-                                 {"plan", ways[i].plan}});
-    bench.halos.add({i == 0 ? name : "", ways[i].name, number(us.median, 1), number(alone_us, 1),
-                     number(rate, 1)});
+                                 {"plan", variants[i].plan}});
+    bench.halos.add({i == 0 ? name : "", variants[i].name, number(us.median, 1),
+                     number(alone_us, 1), number(rate, 1)});
   }
 }
 
@@ -59,8 +60,8 @@ BatchCase one_copy(const Layout& to, const Memory& target, const Layout& from,
   return batch;
 }
 
-Way peer_copy_way(const std::string& name, const strake::Stream& stream, const Memory& target,
-                  const Memory& source, int calls) {
+Variant peer_copy_variant(const std::string& name, const strake::Stream& stream,
+                          const Memory& target, const Memory& source, int calls) {
   return {name,
           stream.native(),
           stream.device(),
@@ -81,13 +82,13 @@ void run_blocks(TwoDevices& bench, std::int64_t block, const Memory& source, con
   const Layout box = Layout::box(0, block, {&rows, 1});
   const Layout dense = Layout::dense(kPutPayload);
   constexpr int kCalls = 10;
-  std::vector<Way> ways;
-  const auto add = [&](const std::string& way, const Layout& to, const Layout& from) {
+  std::vector<Variant> variants;
+  const auto add = [&](const std::string& variant, const Layout& to, const Layout& from) {
     const BatchCase copy = one_copy(to, target, from, source);
     for (strake::Stream* const stream : {&bench.target, &bench.source}) {
-      ways.push_back(
-          batch_way(way + (stream == &bench.target ? "_pull" : "_push"), *stream, copy, kCalls));
-      checker.check_answer(copy, ways.back());
+      variants.push_back(batch_variant(variant + (stream == &bench.target ? "_pull" : "_push"),
+                                       *stream, copy, kCalls));
+      checker.check_answer(copy, variants.back());
     }
   };
   add("box_to_dense", dense, box);
@@ -96,17 +97,18 @@ void run_blocks(TwoDevices& bench, std::int64_t block, const Memory& source, con
   add("dense_to_dense", dense, dense);
   const BatchCase contiguous = one_copy(dense, target, dense, source);
   for (const strake::Stream* const stream : {&bench.target, &bench.source}) {
-    ways.push_back(peer_copy_way(stream == &bench.target ? "memcpy_pull" : "memcpy_push", *stream,
-                                 target, source, kCalls));
-    checker.check_answer(contiguous, ways.back());
+    variants.push_back(peer_copy_variant(stream == &bench.target ? "memcpy_pull" : "memcpy_push",
+                                         *stream, target, source, kCalls));
+    checker.check_answer(contiguous, variants.back());
   }
-  const auto times = measure_in_turns(bench.harness, ways, bench.harness.options().quick ? 2 : 15);
+  const auto times =
+      measure_in_turns(bench.harness, variants, bench.harness.options().quick ? 2 : 15);
   std::vector<std::string> cells = {std::to_string(block)};
-  for (std::size_t i = 0; i < ways.size(); ++i) {
+  for (std::size_t i = 0; i < variants.size(); ++i) {
     const Summary rate = summarize(gigabytes_per_s(times[i].in_a_row, kPutPayload));
     bench.harness.report().line(
-        name + "_" + ways[i].name, rate, "+GB/s",
-        {{"alone_us", summarize(times[i].alone).median * 1e6}, {"plan", ways[i].plan}});
+        name + "_" + variants[i].name, rate, "+GB/s",
+        {{"alone_us", summarize(times[i].alone).median * 1e6}, {"plan", variants[i].plan}});
     cells.push_back(number(rate.median, 1));
   }
   bench.blocks.add(std::move(cells));
@@ -130,7 +132,7 @@ bool two_devices() {
 
 }  // namespace
 
-std::vector<TextTable> run_batch_peer(Harness& harness) {
+std::vector<TitledTable> run_batch_peer(Harness& harness) {
   if (!two_devices()) return {};
   TwoDevices bench{harness,
                    strake::Stream::make(kSource),

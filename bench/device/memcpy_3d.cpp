@@ -61,7 +61,7 @@ std::vector<cudaMemcpy3DBatchOp> copies_of(const BatchCase& batch,
 
 }  // namespace
 
-std::optional<Way> memcpy_3d_way(cudaStream_t stream, const BatchCase& batch, int calls) {
+std::optional<Variant> memcpy_3d_variant(cudaStream_t stream, const BatchCase& batch, int calls) {
   std::array<std::vector<cudaMemcpy3DBatchOp>, 2> copies = {copies_of(batch, batch.bases[0]),
                                                             copies_of(batch, batch.bases[1])};
   cudaError_t code = enqueue_all(copies[0], stream);
@@ -72,18 +72,18 @@ std::optional<Way> memcpy_3d_way(cudaStream_t stream, const BatchCase& batch, in
     return std::nullopt;
   }
   // Not held: a stream that is held takes only about a thousand copies.
-  return Way{"cudaMemcpy3DBatchAsync",
-             stream,
-             0,
-             calls,
-             false,
-             [stream, copies](int i) mutable {
-               check(enqueue_all(copies[static_cast<std::size_t>(i % 2)], stream));
-             },
-             ""};
+  return Variant{"cudaMemcpy3DBatchAsync",
+                 stream,
+                 0,
+                 calls,
+                 false,
+                 [stream, copies](int i) mutable {
+                   check(enqueue_all(copies[static_cast<std::size_t>(i % 2)], stream));
+                 },
+                 ""};
 }
 #else
-std::optional<Way> memcpy_3d_way(cudaStream_t, const BatchCase&, int) {
+std::optional<Variant> memcpy_3d_variant(cudaStream_t, const BatchCase&, int) {
   std::fprintf(stderr, "cudaMemcpy3DBatchAsync is not measured: CUDA %d lacks it\n",
                CUDART_VERSION);
   return std::nullopt;

@@ -9,7 +9,7 @@ namespace bench {
 
 /// A case of boxes as one call of cudaMemcpy3DBatchAsync (CUDA 12.8 and later). None, with a
 /// message, where there is no such call, or where it fails.
-[[nodiscard]] std::optional<Way> memcpy_3d_way(cudaStream_t stream, const BatchCase& batch,
-                                               int calls);
+[[nodiscard]] std::optional<Variant> memcpy_3d_variant(cudaStream_t stream, const BatchCase& batch,
+                                                       int calls);
 
 }  // namespace bench

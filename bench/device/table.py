@@ -1,7 +1,12 @@
 """Prints the lines of bench_device as a short table, each with what it is compared with."""
 
-import json
+import pathlib
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+sys.dont_write_bytecode = True
+
+import text_table  # noqa: E402  (found through the path above)
 
 # Field of a line, heading, format.
 FIELDS = [
@@ -36,14 +41,13 @@ FIELDS = [
 ]
 
 
-def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        for line in map(json.loads, file):
-            value = f"{line['median']:.4g}"
-            spread = f"{line['p10']:.4g}..{line['p90']:.4g}"
-            extra = ", ".join(f"{heading} {form.format(line[key])}" for key, heading, form in FIELDS if key in line)
-            print(f"{line['name']:44} {value:>9} {line['unit']:6} ({spread}) {extra}")
+def main(files):
+    rows = []
+    for line in text_table.read(files):
+        extra = ", ".join(f"{heading} {form.format(line[key])}" for key, heading, form in FIELDS if key in line)
+        rows.append([line["name"], line["unit"], f"{line['median']:.4g}", text_table.spread(line, ".4g"), extra])
+    print(text_table.text(["benchmark", "unit", "median", "p10..p90", ""], rows, names=2))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

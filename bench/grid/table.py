@@ -3,27 +3,26 @@
 table.py FILE… reads all the files as one set of lines.
 """
 
-import json
+import pathlib
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+sys.dont_write_bytecode = True
+
+import text_table  # noqa: E402  (found through the path above)
 
 def main(files):
-    lines = []
-    for file in files:
-        with open(file, encoding="utf-8") as text:
-            lines += [json.loads(line) for line in text if line.startswith("{")]
+    lines = text_table.read(files)
     ranks = sorted({line["ranks"] for line in lines})
-    rows = {}
+    medians = {}
     for line in lines:
-        rows.setdefault(line["name"], {})[line["ranks"]] = line["median"]
+        medians.setdefault(line["name"], {})[line["ranks"]] = line["median"]
         if "predicted_us" in line:
-            # Of one exchange, started and waited for.
+            # A prediction is of one exchange, started and waited for.
             name = line["name"].rsplit("_", 1)[0] + "_predicted"
-            rows.setdefault(name, {})[line["ranks"]] = line["predicted_us"]
-    print(f"{'us an exchange':48}" + "".join(f"{count:>6} GPUs" for count in ranks))
-    for name, medians in rows.items():
-        cells = "".join(f"{medians[count]:11.1f}" if count in medians else " " * 11 for count in ranks)
-        print(f"{name:48}{cells}")
+            medians.setdefault(name, {})[line["ranks"]] = line["predicted_us"]
+    rows = [[name, *(f"{of[count]:.1f}" if count in of else "" for count in ranks)] for name, of in medians.items()]
+    print(text_table.text(["us an exchange", *(f"{count} GPUs" for count in ranks)], rows))
 
 
 main(sys.argv[1:])

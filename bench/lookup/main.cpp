@@ -24,8 +24,8 @@ namespace strake::bench {
 namespace {
 
 using exchange::Choice;
-using machine::Direction;
 using machine::Message;
+using machine::MessageDirection;
 
 constexpr std::size_t kKeys = 10000;
 
@@ -75,7 +75,7 @@ std::vector<Message> random_messages(std::size_t count, MemoryKind kind, unsigne
     const std::int64_t block = std::int64_t{1} << random() % 13;
     const std::int64_t blocks = 2 + static_cast<std::int64_t>(random() % 100000);
     const std::int32_t device = kind == MemoryKind::Host ? -1 : 0;
-    made.push_back({static_cast<Direction>(random() % 2),
+    made.push_back({static_cast<MessageDirection>(random() % 2),
                     false,
                     {kind, device},
                     block * blocks,

@@ -66,6 +66,7 @@ struct CheckedExchange {
   /// Fills with the data of an epoch, runs once, and counts this rank's wrong elements. Epochs
   /// differ, so that data of an earlier exchange is found.
   std::function<std::int64_t(int epoch)> wrong;
+  std::vector<Field> more = {};  ///< fields of the line
 };
 
 /// Whether all elements were right, before and after the timing; rank 0 reports if so.
@@ -82,9 +83,9 @@ inline bool measure_checked(const CheckedExchange& exchange, const Budget& budge
   if (wrong(0)) return false;
   const auto seconds = slowest_rank(sample_in_slices(budget, settles_in, exchange.run));
   if (wrong(1)) return false;
-  if (rank == 0)
-    report.line(exchange.name, summarize(to_microseconds(seconds)), "-us",
-                {{"op", exchange.op}, {"bytes_per_rank", exchange.bytes_per_rank}});
+  std::vector<Field> fields = {{"op", exchange.op}, {"bytes_per_rank", exchange.bytes_per_rank}};
+  fields.insert(fields.end(), exchange.more.begin(), exchange.more.end());
+  if (rank == 0) report.line(exchange.name, summarize(to_microseconds(seconds)), "-us", fields);
   return true;
 }
 

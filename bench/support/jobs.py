@@ -11,6 +11,7 @@ import tempfile
 import time
 
 FLAVORS = {"openmpi": "Open MPI", "mpich": "MPICH"}
+NODES = pathlib.Path(__file__).resolve().parent.parent.parent / "tests" / "support" / "nodes.sh"
 TIMEOUT_S = 1800  # a whole run of one benchmark takes seconds; a hung one must not hang the driver
 
 
@@ -20,6 +21,10 @@ class BenchmarkFailed(Exception):
 
 class BenchmarkHung(BenchmarkFailed):
     """A benchmark did not end, or did not pass its turn on."""
+
+
+class CannotRun(BenchmarkFailed):
+    """A benchmark can't run on this machine (status 77)."""
 
 
 def cache_entry(build, name):
@@ -48,13 +53,23 @@ class Library:
     def program(self, benchmark):
         return self.build / "bin" / f"bench_{benchmark}_{self.flavor}"
 
-    def command(self, benchmark, ranks, arguments, strake, settings):
-        """The command line; with `strake`, the interposer is loaded into the ranks and into nothing else."""
+    def launch(self, ranks, nodes):
+        """The launcher and its options. Several nodes, of equally many ranks, are network namespaces of this machine."""
+        if nodes > 1:
+            variables = [f"RANKS_A_NODE={ranks // nodes}"]
+            # Open MPI sees the ranks of one node, not that all of them share these cores.
+            if ranks > len(os.sched_getaffinity(0)):
+                variables.append("OMPI_MCA_mpi_yield_when_idle=1")
+            return ["env", *variables, str(NODES), str(nodes), self.flavor, str(TIMEOUT_S)]
         command = [self.mpirun, *self.flags]
         # As Open MPI does by itself: jobs are compared on the same cores.
         if self.flavor == "mpich" and ranks <= len(os.sched_getaffinity(0)):
             command += ["-bind-to", "core"]
-        command += ["-n", str(ranks)]
+        return [*command, "-n", str(ranks)]
+
+    def command(self, benchmark, ranks, arguments, strake, settings, nodes=1):
+        """The command line; with `strake`, the interposer is loaded into the ranks and into nothing else."""
+        command = self.launch(ranks, nodes)
         if strake:
             # The job's name is the promise of `strake run` that every rank is preloaded.
             preload = [self.interposer]
@@ -123,7 +138,8 @@ def run_together(commands, environment=None):
                 if status not in (None, 0):
                     errors.seek(0)
                     text = errors.read().strip()
-                    kind = BenchmarkHung if "no turn came" in text else BenchmarkFailed
+                    hung = "no turn came" in text
+                    kind = BenchmarkHung if hung else CannotRun if status == 77 else BenchmarkFailed
                     raise kind(f"status {status}: {' '.join(command)}\n{text}")
             if None not in ended:
                 break
@@ -168,11 +184,13 @@ def run_json(command, environment=None):
     return json_lines(run_lines(command, environment))
 
 
-def run_benchmarks(benchmark, ranks, arguments, runs):
+def run_benchmarks(benchmark, ranks, arguments, runs, nodes=1):
     """One run of a benchmark for each of `runs`, (library, with Strake or not, settings), all of them in turns: the lines
-    of each. Raises BenchmarkFailed too if the interposer is not where it should be, or is where it should not."""
-    commands = [library.command(benchmark, ranks, arguments, strake, settings) for library, strake, settings in runs]
-    found = [json_lines(lines) for lines in run_together(commands)]
+    of each. On several nodes one runs after another, since turns need memory that all ranks share. Raises BenchmarkFailed
+    too if the interposer is not where it should be, or is where it should not."""
+    commands = [library.command(benchmark, ranks, arguments, strake, settings, nodes) for library, strake, settings in runs]
+    printed = run_together(commands) if nodes == 1 else [run_lines(command) for command in commands]
+    found = [json_lines(lines) for lines in printed]
     for lines, command, (library, strake, _) in zip(found, commands, runs):
         loaded = {line["interposer"] for line in lines}
         if lines and loaded != {library.interposer.name if strake else ""}:

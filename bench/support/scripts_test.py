@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of bench/compare, of the verdicts of bench/run-cpu and of intervals, on made-up results."""
+"""Tests of bench/compare, of the verdicts of bench/run-cpu, of intervals and tables, on made-up results."""
 
 import math
 import pathlib
@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 import intervals  # noqa: E402  (found through the path above)
 import jobs  # noqa: E402
 import tables  # noqa: E402
+import text_table  # noqa: E402
 
 # A benchmark whose medians are given: one of MEDIANS a run, in turn.
 FAKE = """
@@ -87,6 +88,10 @@ class Together(unittest.TestCase):
             jobs.run_together([["sleep", "60"], [sys.executable, "-c", "raise SystemExit(3)"]])
         self.assertLess(time.monotonic() - begin, 30)
 
+    def test_status_77_says_that_this_machine_cannot_run_it(self):
+        with self.assertRaises(jobs.CannotRun):
+            jobs.run_together([[sys.executable, "-c", "raise SystemExit(77)"]])
+
 
 class PackVerdict(unittest.TestCase):
     def test_passes_at_three_quarters_of_the_bound(self):
@@ -125,6 +130,22 @@ class MessageVerdict(unittest.TestCase):
     def test_compares_with_the_same_library(self):
         self.assertTrue(self.met(1.0, 1.05, "pingpong"))
         self.assertFalse(self.met(1.0, 1.06, "pingpong"))
+
+
+class TextTable(unittest.TestCase):
+    def test_names_are_to_the_left_and_numbers_to_the_right(self):
+        table = text_table.text(["case", "op", "us", ""], [["a", "pack", "10.5", "bar"], ["longer", "b", "2", ""]], names=2)
+        self.assertEqual(table, "case    op      us\n"
+                                "a       pack  10.5  bar\n"
+                                "longer  b        2")
+
+    def test_reads_the_json_lines_of_all_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / name for name in ("a", "b")]
+            files[0].write_text('a message\n{"p10": 1, "p90": 2}\n')
+            files[1].write_text('{"p10": 3, "p90": 4}\n')
+            spreads = [text_table.spread(line) for line in text_table.read(files)]
+        self.assertEqual(spreads, ["1.0..2.0", "3.0..4.0"])
 
 
 class RatioInterval(unittest.TestCase):

@@ -89,6 +89,8 @@ struct At {
   bool x = false;
   bool y = false;
   bool z = false;
+  /// By axis, whether the field is on the faces.
+  [[nodiscard]] constexpr std::array<bool, 3> on_faces() const noexcept { return {x, y, z}; }
 };
 inline constexpr At cell{};
 inline constexpr At face_x{true, false, false};

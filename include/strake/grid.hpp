@@ -26,6 +26,7 @@
 #include "strake/exchange.hpp"
 #include "strake/field.hpp"
 #include "strake/place.hpp"
+#include "strake/placement.hpp"
 #include "strake/stream.hpp"
 
 namespace strake {
@@ -34,7 +35,14 @@ struct GridOptions {
   Radius radius = 1;  ///< of fields that have none of their own
   std::array<bool, 3> periodic{};
   std::array<int, 3> counts{};  ///< of subgrids along each axis; zeroes: by recursive bisection
-  Place place{};                ///< host memory, or that of a device
+  /// Which subgrid each rank gets. On several nodes subgrids that exchange much are on one node;
+  /// Flat: rank r has the subgrids after those of rank r - 1, x counts fastest. Grid::plan() says
+  /// what was done.
+  Placement placement = Placement::Best;
+  /// With Placement::Given: the subgrid of each place, by its number (x counts fastest); places are
+  /// those of all ranks, in their order.
+  std::vector<int> subgrid_of{};
+  Place place{};  ///< host memory, or that of a device
   /// Several subgrids for this rank, each in the memory of its place: one a device, say. Ranks may
   /// have different numbers of them. None: one, at `place`.
   std::vector<Place> places{};

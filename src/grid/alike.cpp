@@ -20,7 +20,7 @@ std::string text_of(bool value) { return value ? "true" : "false"; }
 
 std::string text_of(const At& at) {
   std::vector<std::string> faces;
-  const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
+  const std::array<bool, 3> on_faces = at.on_faces();
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (on_faces[axis]) faces.push_back(fmt::format("face_{}", kAxes[axis]));
   if (faces.empty()) return "cell";
@@ -56,6 +56,9 @@ void Grid::Impl::require_alike(std::span<const std::int64_t> wanted) const {
     given.push_back({fmt::format("the count of subgrids along {}", kAxes[axis]),
                      std::to_string(std::max(options.counts[axis], least))});
   }
+  given.push_back({"GridOptions::placement", std::to_string(static_cast<int>(options.placement))});
+  given.push_back(
+      {"GridOptions::subgrid_of", fmt::format("{}", fmt::join(options.subgrid_of, " "))});
   mpi::require_alike(comm, given);
 }
 

@@ -21,10 +21,6 @@ std::size_t axis_of(Direction face) {
   return static_cast<std::size_t>(std::ranges::find_if(parts, is_side) - parts.begin());
 }
 
-bool is_on_faces(const At& at, std::size_t axis) noexcept {
-  return std::array<bool, 3>{at.x, at.y, at.z}[axis];
-}
-
 /// The stream of a place's device among those of a call; null: the call has none.
 Stream* stream_of(Place place, std::span<Stream> streams) {
   if (streams.empty() || place.in_host_memory()) return nullptr;
@@ -61,7 +57,7 @@ Layout Grid::Impl::mirrored(const Data& field, Direction face, int subgrid,
                             const Box& beyond) const {
   const std::size_t axis = axis_of(face);
   const Data::Part& part = field.part(subgrid);
-  const std::int64_t skipped = is_on_faces(field.options.at, axis) ? 1 : 0;
+  const std::int64_t skipped = field.options.at.on_faces()[axis] ? 1 : 0;
   const std::int64_t depth = beyond.extent(static_cast<int>(axis));
   // Ghost cells on the other side are as good as owned ones, after an exchange.
   const std::int64_t there =

@@ -28,15 +28,15 @@ void Grid::Impl::require_room(const Data& field) const {
       const int radius = field.radius.depths(d)[axis];
       if (radius < 0)
         refuse(fmt::format("a radius of {} in direction {}", radius, grid::name_of(d)));
-      const int count = partition.used(axis);
+      const int count = placed.parts.used(axis);
       if (parts[axis] == 0 || (count == 1 && !options.periodic[axis])) continue;
       // The last one is the shortest.
-      const std::int64_t shortest = partition.range(axis, count - 1).size();
+      const std::int64_t shortest = placed.parts.range(axis, count - 1).size();
       if (radius <= shortest) continue;
       placement::Position there{};
       there[axis] = count - 1;
       refuse(fmt::format("a radius of {} in direction {}, but rank {} has {} cells along {}",
-                         radius, grid::name_of(d), subgrid_of(partition.part_at(there)).rank,
+                         radius, grid::name_of(d), subgrid_of(placed.parts.part_at(there)).rank,
                          shortest, "xyz"[axis]));
     }
   }

@@ -66,21 +66,18 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
             fmt::format("a grid of {} axes that is periodic or cut along {}", axes, "xyz"[axis]);
       cut *= std::max(options.counts[axis], 1);
     }
-    if (cuts_are_given(options) && cut != first_part.back() && fault.empty())
+    if (cuts_are_given(options) && cut != first_place.back() && fault.empty())
       fault = fmt::format("a grid cut into {} x {} x {} for {} {}", options.counts[0],
-                          options.counts[1], options.counts[2], first_part.back(),
-                          first_part.back() == ranks ? "ranks" : "subgrids");
+                          options.counts[1], options.counts[2], first_place.back(),
+                          first_place.back() == ranks ? "ranks" : "subgrids");
+    if (fault.empty() && !options.subgrid_of.empty() && options.placement != Placement::Given)
+      fault = "GridOptions::subgrid_of is given, and the placement is not Placement::Given";
     agree(comm, fault);
     require_places();
+    place();
   } catch (...) {
     real.MPI_Comm_free(&comm);
     throw;
-  }
-  partition = placement::Partition(extent, first_part.back());
-  if (cuts_are_given(options)) {
-    placement::Position cuts = options.counts;
-    for (int& count : cuts) count = std::max(count, 1);
-    partition = placement::Partition(extent, cuts);
   }
   for (int i = 0; i < subgrids(); ++i) owned.push_back(owned_at(cell, i));
   if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(*this);
@@ -93,8 +90,8 @@ void Grid::Impl::divide() {
   mpi::check(mpi::real_mpi().MPI_Allgather(&own, 1, MPI_INT, counts.data(), 1, MPI_INT, comm),
              "MPI_Allgather");
   most_subgrids = std::ranges::max(counts);
-  first_part.assign(1, 0);
-  for (const int count : counts) first_part.push_back(first_part.back() + count);
+  first_place.assign(1, 0);
+  for (const int count : counts) first_place.push_back(first_place.back() + count);
 }
 
 void Grid::Impl::require_places() const {
@@ -120,8 +117,9 @@ void Grid::Impl::require_subgrid(int number) const {
 }
 
 Grid::Impl::Subgrid Grid::Impl::subgrid_of(int part) const noexcept {
-  const auto next = std::ranges::upper_bound(first_part, part);
-  return {static_cast<int>(next - first_part.begin()) - 1, part - *(next - 1)};
+  const int place = place_of[static_cast<std::size_t>(part)];
+  const auto next = std::ranges::upper_bound(first_place, place);
+  return {static_cast<int>(next - first_place.begin()) - 1, place - *(next - 1)};
 }
 
 Grid::Impl::~Impl() {
@@ -132,20 +130,20 @@ Grid::Impl::~Impl() {
 }
 
 std::optional<Grid::Impl::Subgrid> Grid::Impl::neighbour(Direction d, int subgrid) const noexcept {
-  if (!partition.has_cells(part_of(subgrid))) return std::nullopt;
+  if (!placed.parts.has_cells(part_of(subgrid))) return std::nullopt;
   if (!d.is_within(axes)) return std::nullopt;
-  const auto part = partition.neighbour(part_of(subgrid), d, options.periodic);
+  const auto part = placed.parts.neighbour(part_of(subgrid), d, options.periodic);
   if (!part) return std::nullopt;
   return subgrid_of(*part);
 }
 
 Box Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
-  if (!partition.has_cells(part_of(subgrid))) return {};
-  const placement::Position position = partition.position_of(part_of(subgrid));
-  const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
-  Box made = partition.box_of(part_of(subgrid));
+  if (!placed.parts.has_cells(part_of(subgrid))) return {};
+  const placement::Position position = placed.parts.position_of(part_of(subgrid));
+  const std::array<bool, 3> on_faces = at.on_faces();
+  Box made = placed.parts.box_of(part_of(subgrid));
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const bool last = position[axis] == partition.used(axis) - 1;
+    const bool last = position[axis] == placed.parts.used(axis) - 1;
     if (on_faces[axis] && last && !options.periodic[axis]) ++made.upper[axis];
   }
   return made;
@@ -250,13 +248,13 @@ void Grid::Impl::require_ended(const std::vector<int>& some) const {
 }
 
 std::string Grid::Impl::plan() const {
-  const placement::Position& counts = partition.counts();
+  const placement::Position& counts = placed.parts.counts();
   std::string text = fmt::format("{} x {} x {} cells on {} x {} x {} {}; rank {} owns ", extent[0],
                                  extent[1], extent[2], counts[0], counts[1], counts[2],
-                                 first_part.back() == ranks ? "ranks" : "subgrids", rank);
+                                 first_place.back() == ranks ? "ranks" : "subgrids", rank);
   for (std::size_t i = 0; i < owned.size(); ++i)
     text += (i == 0 ? "" : ", ") + grid::bounds_of(owned[i]);
-  text += "\n";
+  text += "\n" + placement_text();
   for (const auto& field : fields) {
     text += fmt::format("field '{}': {} bytes an element, ", field->name, field->bytes);
     for (std::size_t i = 0; i < field->parts.size(); ++i) {

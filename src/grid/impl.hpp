@@ -9,7 +9,7 @@
 
 #include "grid/huge_pages.hpp"
 #include "grid/subgrid.hpp"
-#include "placement/partition.hpp"
+#include "placement/subgrids.hpp"
 #include "strake/copy.hpp"
 #include "strake/grid.hpp"
 #include "strake/place.hpp"
@@ -125,7 +125,8 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Subgrid subgrid_of(int part) const noexcept;
   /// The part that a subgrid of this rank's is.
   [[nodiscard]] int part_of(int subgrid) const noexcept {
-    return first_part[static_cast<std::size_t>(rank)] + subgrid;
+    return placed
+        .part_of[static_cast<std::size_t>(first_place[static_cast<std::size_t>(rank)] + subgrid)];
   }
   [[nodiscard]] int subgrids() const noexcept { return static_cast<int>(places.size()); }
   /// \throws InvalidArgument  there is no such subgrid
@@ -153,10 +154,14 @@ class STRAKE_LOCAL Grid::Impl {
   int axes = 0;
   Index3 extent{1, 1, 1};
   GridOptions options;
-  std::vector<Place> places;    ///< of this rank's subgrids
-  std::vector<int> first_part;  ///< by rank, and how many there are
-  int most_subgrids = 1;        ///< of a rank
-  placement::Partition partition;
+  std::vector<Place> places;  ///< of this rank's subgrids
+  /// \{ All ranks' subgrids, in the order of ranks, are the places of the parts of the grid.
+  std::vector<int> first_place;    ///< by rank, and how many there are
+  std::vector<int> node_of_place;  ///< numbered from 0 on
+  placement::PlacedGrid placed;
+  std::vector<int> place_of;  ///< by part
+  /// \}
+  int most_subgrids = 1;   ///< of a rank
   std::vector<Box> owned;  ///< by subgrid
   std::vector<std::unique_ptr<Data>> fields;
   class Check;
@@ -171,6 +176,14 @@ class STRAKE_LOCAL Grid::Impl {
   /// \}
   void require_places() const;
   void divide();
+  /// Gives each place its part. Collective. \throws InvalidArgument, MpiError
+  void place();
+  [[nodiscard]] placement::GridToPlace to_place() const;
+  [[nodiscard]] placement::PlacedGrid chosen() const;
+  [[nodiscard]] std::optional<double> predicted(const placement::PlacedGrid& grid,
+                                                std::int64_t cell_bytes) const;
+  /// Where parts are on several nodes: what was chosen, and what it is expected to be worth.
+  [[nodiscard]] std::string placement_text() const;
   void require_room(const Data& field) const;
   [[nodiscard]] std::unique_ptr<Data> described_field(const std::string& name,
                                                       const ElementType& type,
@@ -187,6 +200,7 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Box owned_at(const At& at, int subgrid) const noexcept;
 
   std::map<Wanted, std::unique_ptr<Exchange>> exchanges_;
+  double seconds_of_placing_ = 0;
 
   /// Cells beyond an end of a field, and how they are set.
   struct Ends {

@@ -99,17 +99,6 @@ std::vector<std::byte> values_of(const FieldHandle::Data& field, std::size_t sub
   return values;
 }
 
-Box cells_of_part(const placement::Partition& partition, int part) {
-  const placement::Position position = partition.position_of(part);
-  Box cells;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const auto range = partition.range(axis, position[axis]);
-    cells.lower[axis] = range.begin;
-    cells.upper[axis] = range.end;
-  }
-  return cells;
-}
-
 bool put(std::FILE* file, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), file) == text.size();
 }
@@ -147,11 +136,11 @@ void Grid::Impl::write_vtk(const std::string& path) const {
   if (rank == 0) {
     write(path + ".pvti", [&](std::FILE* file) {
       std::string text = head_of_all(fields, whole);
-      for (int part = 0; part < first_part.back(); ++part) {
-        if (!partition.has_cells(part)) continue;
-        text += fmt::format("<Piece Extent=\"{}\" Source=\"{}\"/>\n",
-                            bounds(cells_of_part(partition, part)),
-                            escaped(std::filesystem::path(name_of_piece(part)).filename()));
+      for (int part = 0; part < first_place.back(); ++part) {
+        if (!placed.parts.has_cells(part)) continue;
+        text +=
+            fmt::format("<Piece Extent=\"{}\" Source=\"{}\"/>\n", bounds(placed.parts.box_of(part)),
+                        escaped(std::filesystem::path(name_of_piece(part)).filename()));
       }
       return put(file, text + "</PImageData>\n</VTKFile>\n");
     });

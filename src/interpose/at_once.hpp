@@ -14,8 +14,8 @@
 namespace strake::interpose {
 
 /// Returns what earlier calls found for this message; null if it needs the general path. ~3 ns.
-inline const Known* known_at_once(Direction direction, Style style, int rank, const void* buffer,
-                                  std::int64_t count, MPI_Datatype type) {
+inline const Known* known_at_once(MessageDirection direction, Style style, int rank,
+                                  const void* buffer, std::int64_t count, MPI_Datatype type) {
   const bool general = t_depth != 0 || g_disabled || rank == MPI_PROC_NULL ||
                        trying::g_open.load(std::memory_order_relaxed) ||
                        g_recorder.unusual.load(std::memory_order_acquire);

@@ -79,16 +79,16 @@ template <typename Real, typename Count>
     Requests::get().hand_on();
     const Envelope peer{rank, tag, comm};
     const Found* const left =
-        left_before(Direction::Send, Style::Blocking, rank, buffer, count, type);
+        left_before(MessageDirection::Send, Style::Blocking, rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
       return leave_with_placeholder(*left, count, type, peer,
                                     [&] { return leave_to(pass_on, function, *left); });
     }
-    Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
+    Examined found = examine(MessageDirection::Send, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
     const bool buffered = function == Function::MPI_Bsend;  // its bytes are the MPI library's
     const auto make = [&] {
-      buffered ? begin_packed(Direction::Send, found, transfer)
+      buffered ? begin_packed(MessageDirection::Send, found, transfer)
                : begin_send(found, buffer, count, type, peer, Sender::Idle, transfer);
     };
     if (!(buffered ? take(found, make) : take_send(found, make))) {
@@ -116,7 +116,7 @@ template <typename Real, typename Count>
                                        MPI_Comm comm) {
   trying::tick();
   const Known* const known =
-      known_at_once(Direction::Send, Style::Blocking, rank, buffer, count, type);
+      known_at_once(MessageDirection::Send, Style::Blocking, rank, buffer, count, type);
   if (passes(known)) {
     return hand_on_and_pass(function, known->found,
                             [=] { return real(buffer, count, type, rank, tag, comm); });
@@ -136,7 +136,7 @@ template <typename Real, typename Count>
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     if (const Found* left =
-            left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
+            left_before(MessageDirection::Receive, Style::Blocking, rank, buffer, count, type)) {
       return leave_receive(function, ask, *left, buffer, count, type, receive, status, left);
     }
     return receive_examined(function, ask, buffer, count, type, receive, status);
@@ -149,7 +149,7 @@ template <typename Real, typename Count>
                                        MPI_Status* status) {
   trying::tick();
   const Known* const known =
-      known_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type);
+      known_at_once(MessageDirection::Receive, Style::Blocking, rank, buffer, count, type);
   if (passes(known)) {
     const auto ask = [=](MPI_Status* at) { return real(buffer, count, type, rank, tag, comm, at); };
     return hand_on_and_pass(function, known->found,
@@ -229,7 +229,7 @@ constexpr auto recv_of() {
 }
 
 /// Examines one message of a call that also has another one; `rank` may be MPI_PROC_NULL.
-Examined examine_one(int rank, Direction direction, const void* buffer, std::int64_t count,
+Examined examine_one(int rank, MessageDirection direction, const void* buffer, std::int64_t count,
                      MPI_Datatype type) {
   if (rank == MPI_PROC_NULL) return {kNobody, {}};
   return examine(direction, Style::Blocking, buffer, count, type);
@@ -257,10 +257,10 @@ int sendrecv(Function function, Real real, const void* send_buffer, Count send_c
   };
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
-    const Found* const left =
-        left_before(Direction::Send, Style::Blocking, to, send_buffer, send_count, send_type);
-    const Found* const left_too =
-        left_before(Direction::Receive, Style::Blocking, from, recv_buffer, recv_count, recv_type);
+    const Found* const left = left_before(MessageDirection::Send, Style::Blocking, to, send_buffer,
+                                          send_count, send_type);
+    const Found* const left_too = left_before(MessageDirection::Receive, Style::Blocking, from,
+                                              recv_buffer, recv_count, recv_type);
     const Envelope peer{to, send_tag, comm};
     if (both_pass(left, left_too)) {
       add_placeholder_of_left(*left, send_count, send_type, peer);
@@ -269,12 +269,12 @@ int sendrecv(Function function, Real real, const void* send_buffer, Count send_c
         return ask(recv_buffer, recv_count, recv_type, at);
       });
     }
-    Examined out = examine_one(to, Direction::Send, send_buffer, send_count, send_type);
-    Examined in = examine_one(from, Direction::Receive, recv_buffer, recv_count, recv_type);
+    Examined out = examine_one(to, MessageDirection::Send, send_buffer, send_count, send_type);
+    Examined in = examine_one(from, MessageDirection::Receive, recv_buffer, recv_count, recv_type);
     prepare_for_header(in, receive);
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
-    take(in, [&] { begin_packed(Direction::Receive, in, incoming); });
+    take(in, [&] { begin_packed(MessageDirection::Receive, in, incoming); });
     take_send(out, [&] {
       begin_send(out, send_buffer, send_count, send_type, peer, Sender::Busy, outgoing);
     });
@@ -316,16 +316,16 @@ int sendrecv_replace(Function function, Real real, void* buffer, Count count, MP
   const Envelope peer{to, send_tag, comm};
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
-    Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
+    Examined found = examine(MessageDirection::Send, Style::Blocking, buffer, count, type);
     if (found.transport == Transport::Library) {
-      found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
+      found = examine(MessageDirection::Receive, Style::Blocking, buffer, count, type);
     }
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     const auto make = [&] {
       Examined in = found;
       Examined out = found;
-      begin_packed(Direction::Receive, in, incoming);
+      begin_packed(MessageDirection::Receive, in, incoming);
       begin_send(out, buffer, count, type, peer, Sender::Overwrites, outgoing);
     };
     // The send of one whose message comes into memory of Strake's.

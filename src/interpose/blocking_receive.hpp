@@ -172,10 +172,10 @@ int finish_receive(Function function, const Examined& found, Transfer& transfer,
 template <typename Ask, typename Count>
 int receive_examined(Function function, const Ask& ask, void* buffer, Count count,
                      MPI_Datatype type, Receive& receive, MPI_Status* status) {
-  Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
+  Examined found = examine(MessageDirection::Receive, Style::Blocking, buffer, count, type);
   prepare_for_header(found, receive);
   std::optional<Transfer> transfer;
-  if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); }))
+  if (!take(found, [&] { begin_packed(MessageDirection::Receive, found, transfer); }))
     return leave_receive(function, ask, found, buffer, count, type, receive, status, &found);
   return finish_receive(function, found, *transfer, receive, status, ask);
 }

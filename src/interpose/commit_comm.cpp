@@ -130,7 +130,8 @@ int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
         if (endpoint != nullptr) endpoint->prepare(layout);
         if (element != nullptr && !element->dense()) {
           constexpr Place kHost = {MemoryKind::Host, -1};
-          for (const Direction direction : {Direction::Send, Direction::Receive})
+          for (const MessageDirection direction :
+               {MessageDirection::Send, MessageDirection::Receive})
             (void)exchange::plans_of(*element).plan(direction, kHost, kHost);
         }
         auto& [mutex, types] = ProcessState::part<AllCommitted>();

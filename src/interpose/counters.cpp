@@ -11,18 +11,18 @@ const char* name_of(Function function) noexcept {
   return kNames[static_cast<int>(function)];
 }
 
-void set_event_hook(EventHook hook) noexcept {
+void set_outcome_hook(OutcomeHook hook) noexcept {
   g_recorder.hook.store(hook, std::memory_order_release);
   g_recorder.unusual.store(hook != nullptr || mpi::g_multiple, std::memory_order_release);
 }
 
-void record_unusual(Event event) noexcept {
-  const auto function = static_cast<std::size_t>(event.function);
-  g_recorder.by_transport[function][static_cast<std::size_t>(event.transport)].add(event.bytes);
-  if (event.reason != Reason::None) {
-    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add(event.bytes);
+void record_unusual(CallOutcome outcome) noexcept {
+  const auto function = static_cast<std::size_t>(outcome.function);
+  g_recorder.by_transport[function][static_cast<std::size_t>(outcome.transport)].add(outcome.bytes);
+  if (outcome.reason != Reason::None) {
+    g_recorder.by_reason[static_cast<std::size_t>(outcome.reason)].add(outcome.bytes);
   }
-  if (const EventHook hook = g_recorder.hook.load(std::memory_order_acquire)) hook(event);
+  if (const OutcomeHook hook = g_recorder.hook.load(std::memory_order_acquire)) hook(outcome);
 }
 
 void set_multiple() noexcept {

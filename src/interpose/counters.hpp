@@ -30,7 +30,7 @@ inline constexpr int kFunctions = static_cast<int>(Function::Count);
 
 /// One call that moved `bytes`, or left them to the MPI library. For a receive these are the bytes
 /// that came; for one that was left to the MPI library, those that it has room for.
-struct Event {
+struct CallOutcome {
   Function function;
   Transport transport = Transport::Library;
   Reason reason = Reason::None;
@@ -58,15 +58,22 @@ struct Totals {
   std::uint64_t trials_moved_ns = 0;
   std::uint64_t trials_left_ns = 0;
   /// \}
+  /// \{ Communicators whose ranks could be placed anew; as ReorderCounts.
+  std::uint64_t reordered = 0;
+  std::uint64_t order_kept = 0;
+  std::uint64_t across_before = 0;
+  std::uint64_t across_after = 0;
+  std::uint64_t across_all = 0;
+  /// \}
   std::uint64_t timed = 0;      ///< ranks whose calls were timed
   std::uint64_t wall_ns = 0;    ///< from MPI_Init to MPI_Finalize
   std::uint64_t in_mpi_ns = 0;  ///< of these, inside MPI
 };
 
-/// Called after an event was counted, on the thread of the call, or for a receive on that of the
+/// Called after an outcome was counted, on the thread of the call, or for a receive on that of the
 /// call that completed it. Null: none. For traces and verification.
-using EventHook = void (*)(const Event& event);
-void set_event_hook(EventHook hook) noexcept;
+using OutcomeHook = void (*)(const CallOutcome& outcome);
+void set_outcome_hook(OutcomeHook hook) noexcept;
 
 class Counter {
  public:
@@ -98,28 +105,28 @@ struct Recorder {
   std::array<std::array<Counter, kTransports>, kFunctions> by_transport;
   std::array<Counter, kReasons> by_reason;
   std::atomic<std::int64_t> saved_ns{0};
-  std::atomic<EventHook> hook{nullptr};
+  std::atomic<OutcomeHook> hook{nullptr};
   std::atomic<bool> unusual{false};  ///< there is a hook, or MPI_THREAD_MULTIPLE
 };
 inline constinit Recorder g_recorder;
 
 /// The general case of `record`.
-void record_unusual(Event event) noexcept;
+void record_unusual(CallOutcome outcome) noexcept;
 
-/// Counts the event where g_recorder is not `unusual`. ~1 ns.
-[[gnu::always_inline]] inline void record_usual(Event event) noexcept {
-  const auto function = static_cast<std::size_t>(event.function);
-  g_recorder.by_transport[function][static_cast<std::size_t>(event.transport)].add_alone(
-      event.bytes);
-  if (event.reason != Reason::None) {
-    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add_alone(event.bytes);
+/// Counts the outcome where g_recorder is not `unusual`. ~1 ns.
+[[gnu::always_inline]] inline void record_usual(CallOutcome outcome) noexcept {
+  const auto function = static_cast<std::size_t>(outcome.function);
+  g_recorder.by_transport[function][static_cast<std::size_t>(outcome.transport)].add_alone(
+      outcome.bytes);
+  if (outcome.reason != Reason::None) {
+    g_recorder.by_reason[static_cast<std::size_t>(outcome.reason)].add_alone(outcome.bytes);
   }
 }
-/// Counts the event and calls the hook.
-[[gnu::always_inline]] inline void record(Event event) noexcept {
+/// Counts the outcome and calls the hook.
+[[gnu::always_inline]] inline void record(CallOutcome outcome) noexcept {
   if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
-    return record_unusual(event);
-  record_usual(event);
+    return record_unusual(outcome);
+  record_usual(outcome);
 }
 /// Counts a call that was passed on, of a function that is not in movers.def. Its bytes are not
 /// known.

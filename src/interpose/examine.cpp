@@ -124,7 +124,7 @@ std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* bu
   return lease;
 }
 
-void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
+void examine_elements(MessageDirection direction, Style style, void* buffer, std::int64_t count,
                       mpi::TypeRecord& record, Use use, Known& known, Examined& result) {
   bool kept = false;
   bool settled = true;
@@ -139,7 +139,8 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
     settled = use != Use::Often;  // a persistent request: Operation tries at each start, or nobody
     if (settled) {
       auto* const endpoint = exchange::shared::ShmEndpoint::get();
-      const bool offerable = shareable && direction == Direction::Send && endpoint != nullptr &&
+      const bool offerable = shareable && direction == MessageDirection::Send &&
+                             endpoint != nullptr &&
                              endpoint->would_offer(elements.layout(), result.typed.address);
       choice = trying::choose(elements, direction, nonblocking, {shareable, offerable}, choice,
                               &settled);
@@ -149,7 +150,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   result.reason = choice.reason;
   result.shares = choice.shares;
   result.offers = choice.offers;
-  if (result.transport == Transport::Library && direction == Direction::Receive &&
+  if (result.transport == Transport::Library && direction == MessageDirection::Receive &&
       record.uneven()) {
     const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();
     result.as_bytes = elements.dense();

@@ -61,12 +61,12 @@ inline bool may_be_shared(const Found& found) noexcept {
          exchange::shared::may_send_header(found.bytes);
 }
 
-inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
+inline Passes passes_at_once(MessageDirection direction, const Found& found) noexcept {
   if (found.transport != Transport::Library || found.as_bytes || found.reason == Reason::Empty)
     return Passes::No;
   // Messages shorter than that are never shared (STRAKE_SHARE_LIMIT), and get no header message.
   if (found.bytes < exchange::shared::kShortestHeader) return Passes::AtOnce;
-  const bool touched = direction == Direction::Receive || may_be_shared(found) ||
+  const bool touched = direction == MessageDirection::Receive || may_be_shared(found) ||
                        exchange::shared::is_header_length(found.bytes);
   return touched ? Passes::Unshared : Passes::AtOnce;
 }
@@ -82,7 +82,7 @@ struct alignas(64) Known {
   Found found = {.bytes = kUnsettled};  ///< if settled, right for all plain host memory
 
   [[nodiscard]] bool settled() const noexcept { return found.bytes != kUnsettled; }
-  void settle(Direction direction, const Found& what, mpi::Elements* of) {
+  void settle(MessageDirection direction, const Found& what, mpi::Elements* of) {
     found = what;
     found.passes = passes_at_once(direction, what);
     elements = of;
@@ -101,12 +101,13 @@ inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count,
 inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noexcept {
   return is_of(known, type, count, mpi::g_type_generation.load(std::memory_order_acquire));
 }
-inline mpi::TypeSlots<Known>& known_types(Direction direction, Style style) {
+inline mpi::TypeSlots<Known>& known_types(MessageDirection direction, Style style) {
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
   return PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)];
 }
 /// Returns what this thread's table has of a datatype and a count; null: nothing.
-inline Known* find_known(Direction direction, Style style, MPI_Datatype type, std::int64_t count) {
+inline Known* find_known(MessageDirection direction, Style style, MPI_Datatype type,
+                         std::int64_t count) {
   auto& slots = known_types(direction, style);
   const std::size_t home = mpi::type_slot(type, count);
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
@@ -115,7 +116,8 @@ inline Known* find_known(Direction direction, Style style, MPI_Datatype type, st
   return is_of(other, type, count, generation) ? &other : nullptr;
 }
 /// The place in this thread's table for a datatype and a count; something else may lie there.
-inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, std::int64_t count) {
+inline Known& known_slot(MessageDirection direction, Style style, MPI_Datatype type,
+                         std::int64_t count) {
   if (Known* const known = find_known(direction, style, type, count)) return *known;
   auto& slots = known_types(direction, style);
   const std::size_t home = mpi::type_slot(type, count);
@@ -126,7 +128,7 @@ inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, st
   return free ? other : slots[home];
 }
 /// The general case of `examine`.
-void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
+void examine_elements(MessageDirection direction, Style style, void* buffer, std::int64_t count,
                       mpi::TypeRecord& record, Use use, Known& known, Examined& result);
 
 /// Returns why `count` elements of a type without a record are left to the MPI library, and their
@@ -143,7 +145,7 @@ inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noe
 [[nodiscard]] bool lies_on_host(const void* buffer, std::int64_t lowest) noexcept;
 
 /// Returns what earlier calls found, if it holds for the buffer; else null.
-inline const Known* known_before(Direction direction, Style style, const void* buffer,
+inline const Known* known_before(MessageDirection direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
   const Known* const known = find_known(direction, style, type, count);
   const bool holds = known != nullptr && known->settled() &&
@@ -152,7 +154,7 @@ inline const Known* known_before(Direction direction, Style style, const void* b
   return holds ? known : nullptr;
 }
 /// known_before() of a message that begins.
-inline const Known* found_before(Direction direction, Style style, const void* buffer,
+inline const Known* found_before(MessageDirection direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
   trying::begin();
   return known_before(direction, style, buffer, count, type);
@@ -166,8 +168,8 @@ inline const Found* left_by(const Known* known, int rank) noexcept {
   return known != nullptr && known->found.transport == Transport::Library ? &known->found : nullptr;
 }
 /// Returns what earlier calls found, if the message is to be left to the MPI library; else null.
-inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
-                                std::int64_t count, MPI_Datatype type) {
+inline const Found* left_before(MessageDirection direction, Style style, int rank,
+                                const void* buffer, std::int64_t count, MPI_Datatype type) {
   if (rank == MPI_PROC_NULL) return &kNobody;
   return left_by(found_before(direction, style, buffer, count, type), rank);
 }
@@ -184,11 +186,11 @@ inline Examined examined(const Known& known, const void* buffer) {
   }
   return result;
 }
-inline Use use_of(Direction direction) noexcept {
-  return direction == Direction::Receive ? Use::Receive : Use::Other;
+inline Use use_of(MessageDirection direction) noexcept {
+  return direction == MessageDirection::Receive ? Use::Receive : Use::Other;
 }
 /// examine() for a message of which found_before() knows nothing.
-inline Examined examine_new(Direction direction, Style style, const void* buffer,
+inline Examined examine_new(MessageDirection direction, Style style, const void* buffer,
                             std::int64_t count, MPI_Datatype type, Use use) {
   Examined result;
   if (count <= 0) {
@@ -213,7 +215,7 @@ inline Examined examine_new(Direction direction, Style style, const void* buffer
   } else if (record->contiguous() && device_backend() == nullptr) {
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
-    result.as_bytes = direction == Direction::Receive && record->uneven();
+    result.as_bytes = direction == MessageDirection::Receive && record->uneven();
     known.settle(direction, result, nullptr);
   } else {
     examine_elements(direction, style, const_cast<void*>(buffer), count, *record, use, known,
@@ -223,14 +225,14 @@ inline Examined examine_new(Direction direction, Style style, const void* buffer
 }
 
 /// ~10 ns for what was asked before of plain host memory.
-inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
-                        MPI_Datatype type, Use use) {
+inline Examined examine(MessageDirection direction, Style style, const void* buffer,
+                        std::int64_t count, MPI_Datatype type, Use use) {
   const Known* const before = found_before(direction, style, buffer, count, type);
   return before != nullptr ? examined(*before, buffer)
                            : examine_new(direction, style, buffer, count, type, use);
 }
-inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
-                        MPI_Datatype type) {
+inline Examined examine(MessageDirection direction, Style style, const void* buffer,
+                        std::int64_t count, MPI_Datatype type) {
   return examine(direction, style, buffer, count, type, use_of(direction));
 }
 
@@ -296,7 +298,7 @@ inline void prepare_for_header(Examined& found, const Receive& receive) {
 /// Makes the transfer, which takes found.typed, and starts it; does nothing for one that is left to
 /// the MPI library.
 /// \throws OutOfMemory, CudaError
-inline void begin_packed(Direction direction, Examined& found,
+inline void begin_packed(MessageDirection direction, Examined& found,
                          std::optional<exchange::Transfer>& transfer) {
   if (found.transport == Transport::Library) return;
   transfer.emplace(direction, std::move(found.typed), found.transport);
@@ -319,7 +321,7 @@ inline void begin_send(Examined& found, const void* buffer, std::int64_t count, 
                        const mpi::Envelope& to, exchange::shared::Sender sender,
                        std::optional<exchange::Transfer>& transfer) {
   const auto lease = lease_for(found, buffer, count, type, to, sender);
-  if (!lease) return begin_packed(Direction::Send, found, transfer);
+  if (!lease) return begin_packed(MessageDirection::Send, found, transfer);
   transfer.emplace(std::move(found.typed), *lease);
   transfer->start();
 }

@@ -8,7 +8,7 @@
 namespace strake::interpose {
 
 using exchange::Reason;
-using machine::Direction;
+using machine::MessageDirection;
 using machine::Transport;
 
 /// Whether a message needs nothing but the MPI library's call.

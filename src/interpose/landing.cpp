@@ -84,15 +84,15 @@ Landed Landing::landed() const {
     std::memcpy(landed.data(), pack_opaque().data(), landed.size());
   } else if (elements_ != nullptr && on_host(first())) {
     exchange::plans_of(*elements_)
-        .plan(Direction::Send, kHost, kHost)
+        .plan(MessageDirection::Send, kHost, kHost)
         .run(landed.data(), address_, {0, sizeof(landed)});
   } else if (elements_ != nullptr) {
-    exchange::copy_mixed(Direction::Send, elements_->layout(), address_, landed.data(),
+    exchange::copy_mixed(MessageDirection::Send, elements_->layout(), address_, landed.data(),
                          {0, sizeof(landed)});
   } else if (on_host(first())) {
     std::memcpy(landed.data(), address_, landed.size());
   } else {
-    exchange::copy_mixed(Direction::Send, Layout::dense(room_), address_, landed.data(),
+    exchange::copy_mixed(MessageDirection::Send, Layout::dense(room_), address_, landed.data(),
                          {0, sizeof(landed)});
   }
   return landed;
@@ -118,8 +118,9 @@ bool Landing::take(const Delivery& delivery) {
 
 void Landing::take_in_pieces(const Delivery& delivery, std::int64_t bytes) {
   const CopyPlan* const plan =
-      elements_ != nullptr ? &exchange::plans_of(*elements_).plan(Direction::Receive, kHost, kHost)
-                           : nullptr;
+      elements_ != nullptr
+          ? &exchange::plans_of(*elements_).plan(MessageDirection::Receive, kHost, kHost)
+          : nullptr;
   if (delivery.copy_to(elements_ != nullptr ? elements_->layout() : Layout::dense(bytes), address_))
     return;
   delivery.for_each_piece(bytes, [&](ByteRange piece, const std::byte* packed) {
@@ -132,8 +133,8 @@ void Landing::take_in_pieces(const Delivery& delivery, std::int64_t bytes) {
 void Landing::take_whole(const std::byte* packed, std::int64_t bytes) {
   if (opaque_ == MPI_DATATYPE_NULL) {
     const Layout layout = elements_ != nullptr ? elements_->layout() : Layout::dense(room_);
-    exchange::copy_mixed(Direction::Receive, layout, address_, const_cast<std::byte*>(packed),
-                         {0, bytes});
+    exchange::copy_mixed(MessageDirection::Receive, layout, address_,
+                         const_cast<std::byte*>(packed), {0, bytes});
     return;
   }
   // The last element may be there in part: all are read, and written back.

@@ -18,7 +18,7 @@ namespace {
 
 using exchange::BorrowedQueues;
 using exchange::LaunchBatcher;
-using machine::Direction;
+using machine::MessageDirection;
 
 /// A mirror of so many times its elements' bytes, and longer than kLeastSpan, is reserved for the
 /// call alone: most of its pages stay untouched. [1, bytes]
@@ -74,12 +74,12 @@ void Mirror::mark() {
   if (!typed_.mixed) mark_ = LaunchBatcher::get().mark(typed_.place.device);
 }
 
-void Mirror::copy(Direction direction, ByteRange part) {
+void Mirror::copy(MessageDirection direction, ByteRange part) {
   part.end = std::min(part.end, size_bytes());
   if (part.begin >= part.end) return;
   if (typed_.mixed) return copy_mixed(direction, part);
   const int device = typed_.place.device;
-  const bool in = direction == Direction::Send;
+  const bool in = direction == MessageDirection::Send;
   std::byte* const to = in ? base_ : typed_.address;
   const std::byte* const from = in ? typed_.address : base_;
   const BorrowedQueues queues(device, in ? QueueOrder::AfterDefault : QueueOrder::Own);
@@ -94,14 +94,15 @@ void Mirror::copy(Direction direction, ByteRange part) {
   }
 }
 
-void Mirror::copy_mixed(Direction direction, ByteRange part) {
+void Mirror::copy_mixed(MessageDirection direction, ByteRange part) {
   mpi::Elements& elements = *typed_.elements;
   const PoolBlock packed(Place{}, part.size());
   const CopyPlan& plan = exchange::plans_of(elements).plan(
-      direction == Direction::Send ? Direction::Receive : Direction::Send, {}, {});
+      direction == MessageDirection::Send ? MessageDirection::Receive : MessageDirection::Send, {},
+      {});
   // A plan's packed bytes begin with byte 0, wherever its part does.
   std::byte* const dense = packed.data() - part.begin;
-  if (direction == Direction::Send) {
+  if (direction == MessageDirection::Send) {
     exchange::copy_mixed(direction, elements.layout(), typed_.address, packed.data(), part);
     plan.run(base_, dense, part);
   } else {
@@ -110,12 +111,12 @@ void Mirror::copy_mixed(Direction direction, ByteRange part) {
   }
 }
 
-void Mirror::copy_in(ByteRange part) { copy(Direction::Send, part); }
+void Mirror::copy_in(ByteRange part) { copy(MessageDirection::Send, part); }
 
 void Mirror::copy_back() {
   exchange::Backoff backoff;
   while (mark_ != 0 && !LaunchBatcher::get().reached(typed_.place.device, mark_)) backoff.pause();
-  copy(Direction::Receive, ByteRange::all());
+  copy(MessageDirection::Receive, ByteRange::all());
 }
 
 }  // namespace strake::interpose

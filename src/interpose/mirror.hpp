@@ -53,8 +53,8 @@ class Mirror {
   /// \}
 
  private:
-  void copy(machine::Direction direction, ByteRange part);
-  void copy_mixed(machine::Direction direction, ByteRange part);
+  void copy(machine::MessageDirection direction, ByteRange part);
+  void copy_mixed(machine::MessageDirection direction, ByteRange part);
 
   exchange::Typed typed_;
   PoolBlock block_;

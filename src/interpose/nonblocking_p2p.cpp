@@ -31,14 +31,14 @@ void finish_if_threaded() {
 }
 
 /// Returns `known`, which known_at_once() has found, or what found_before() finds in its place.
-const Known* known_or_before(const Known* known, Direction direction, int rank, const void* buffer,
-                             std::int64_t count, MPI_Datatype type) {
+const Known* known_or_before(const Known* known, MessageDirection direction, int rank,
+                             const void* buffer, std::int64_t count, MPI_Datatype type) {
   if (known != nullptr || rank == MPI_PROC_NULL) return known;
   return found_before(direction, Style::Nonblocking, buffer, count, type);
 }
 /// Examines a message of which that is known (null: nothing).
-Examined examine_by(const Known* known, Direction direction, const void* buffer, std::int64_t count,
-                    MPI_Datatype type) {
+Examined examine_by(const Known* known, MessageDirection direction, const void* buffer,
+                    std::int64_t count, MPI_Datatype type) {
   if (known != nullptr) return examined(*known, buffer);
   return examine_new(direction, Style::Nonblocking, buffer, count, type, use_of(direction));
 }
@@ -55,7 +55,7 @@ int give(OwnedPending pending, MPI_Request* request, Call&& call) {
   if (!given) {
     transfer.withdraw();
     pending->give_up();
-  } else if (transfer.direction() == Direction::Send && is_shared_complete(*request)) {
+  } else if (transfer.direction() == MessageDirection::Send && is_shared_complete(*request)) {
     if (!transfer.offered()) {
       transfer.arrived({});
       return code;
@@ -85,7 +85,7 @@ int ibsend(Examined& found, Real real, const Envelope& peer, MPI_Request* reques
   Requests::get().hand_on();
   std::optional<Transfer> transfer;
   add_placeholder_of_left(found, count, type, peer);
-  if (!take(found, [&] { begin_packed(Direction::Send, found, transfer); })) {
+  if (!take(found, [&] { begin_packed(MessageDirection::Send, found, transfer); })) {
     return leave_to(pass_on, Function::MPI_Ibsend, found);
   }
   note(Function::MPI_Ibsend, transfer->transport(), found.reason, found.bytes);
@@ -122,7 +122,7 @@ std::shared_ptr<MessageOperation> make_send_operation(Function function, Examine
   if (const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy))
     return operation_of(*lease, function, found, peer);
   return Requests::get().make_operation(function, found.reason, found.typed, found.transport,
-                                        Direction::Send, peer, start_of(function));
+                                        MessageDirection::Send, peer, start_of(function));
 }
 
 /// \param known  what known_at_once() has found
@@ -135,7 +135,8 @@ template <typename Real, typename Count>
   return sending(comm, pass_on, [&] {
     Requests& ours = Requests::get();
     const Envelope peer{rank, tag, comm};
-    const Known* const before = known_or_before(known, Direction::Send, rank, buffer, count, type);
+    const Known* const before =
+        known_or_before(known, MessageDirection::Send, rank, buffer, count, type);
     const auto leave = [&](const Found& what) {
       return leave_with_placeholder(what, count, type, peer,
                                     [&] { return leave_to(pass_on, function, what); });
@@ -145,7 +146,7 @@ template <typename Real, typename Count>
       ours.hand_on();  // what was sent before leaves before
       return leave(*left);
     }
-    Examined found = examine_by(before, Direction::Send, buffer, count, type);
+    Examined found = examine_by(before, MessageDirection::Send, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
     if (!buffered && (found.transport == Transport::Pack || may_be_shared(found))) {
       ours.hand_on();  // what was sent before leaves before
@@ -190,7 +191,7 @@ template <typename Real, typename Count>
                                         Count count, MPI_Datatype type, int rank, int tag,
                                         MPI_Comm comm, MPI_Request* request) {
   const Known* const known =
-      known_at_once(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
+      known_at_once(MessageDirection::Send, Style::Nonblocking, rank, buffer, count, type);
   if (passes(known)) {
     return hand_on_and_pass(function, known->found,
                             [=] { return real(buffer, count, type, rank, tag, comm, request); });
@@ -234,7 +235,7 @@ int begin_receive(Function function, const Ask& ask, Examined found, void* buffe
     OwnedPending pending;
     const auto make = [&] {
       pending = PendingPool::get().make(function, found.reason, receive);
-      begin_packed(Direction::Receive, found, pending->transfer);
+      begin_packed(MessageDirection::Receive, found, pending->transfer);
       pending->receive.expect(pending->transfer->room());
     };
     if (!take(found, make)) return leave();
@@ -270,13 +271,13 @@ template <typename Real, typename Count>
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, request); };
   return boundary(comm, pass_on, [&] {
     const Known* const before =
-        known_or_before(known, Direction::Receive, rank, buffer, count, type);
+        known_or_before(known, MessageDirection::Receive, rank, buffer, count, type);
     if (const Found* const left = left_by(before, rank)) {
       return leave_receive(function, ask, *left, buffer, count, type, receive, request);
     }
-    return begin_receive(function, ask, examine_by(before, Direction::Receive, buffer, count, type),
-                         buffer, count, type, receive, request, Direction::Receive,
-                         Envelope{rank, tag, comm});
+    return begin_receive(
+        function, ask, examine_by(before, MessageDirection::Receive, buffer, count, type), buffer,
+        count, type, receive, request, MessageDirection::Receive, Envelope{rank, tag, comm});
   });
 }
 
@@ -285,7 +286,7 @@ template <typename Real, typename Count>
                                         MPI_Datatype type, int rank, int tag, MPI_Comm comm,
                                         MPI_Request* request) {
   const Known* const known =
-      known_at_once(Direction::Receive, Style::Nonblocking, rank, buffer, count, type);
+      known_at_once(MessageDirection::Receive, Style::Nonblocking, rank, buffer, count, type);
   if (passes(known)) {
     return pass_at_once(function, known->found,
                         [=] { return real(buffer, count, type, rank, tag, comm, request); });
@@ -309,9 +310,9 @@ int imrecv(Function function, Real real, void* buffer, Count count, MPI_Datatype
   const Receive receive = forget_message(message);
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, request); };
   return boundary(receive.comm(), pass_on, [&] {
-    return begin_receive(function, ask,
-                         examine(Direction::Receive, Style::Nonblocking, buffer, count, type),
-                         buffer, count, type, receive, request, message, receive);
+    return begin_receive(
+        function, ask, examine(MessageDirection::Receive, Style::Nonblocking, buffer, count, type),
+        buffer, count, type, receive, request, message, receive);
   });
 }
 
@@ -321,8 +322,9 @@ void add_placeholder_of_combined(const void* buffer, Count count, MPI_Datatype t
                                  const Envelope& peer) {
   if (exchange::shared::ShmEndpoint::get() == nullptr || t_depth != 0 || g_disabled) return;
   (void)guarded(peer.comm, [&] {
-    add_placeholder_of_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type),
-                            count, type, peer);
+    add_placeholder_of_left(
+        examine(MessageDirection::Send, Style::Nonblocking, buffer, count, type), count, type,
+        peer);
     return MPI_SUCCESS;
   });
 }
@@ -341,7 +343,8 @@ int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int
     record_passed(Reason::Combined);
     Requests::get().hand_on();
     if (from == MPI_PROC_NULL || request == nullptr) return pass_on();
-    const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+    const Examined found =
+        examine(MessageDirection::Receive, Style::Nonblocking, buffer, count, type);
     return watch(Function::MPI_Irecv, found, buffer, count, type, receive, request, call, how);
   });
 }

@@ -15,7 +15,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::Transfer;
-using machine::Direction;
+using machine::MessageDirection;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void Operation::fail(int code) noexcept {
 
 MessageOperation::MessageOperation(Function function, exchange::Reason reason,
                                    const exchange::Typed& typed, machine::Transport transport,
-                                   Direction direction, const mpi::Envelope& peer,
+                                   MessageDirection direction, const mpi::Envelope& peer,
                                    exchange::StartSend start_send)
     : function_(function),
       reason_(reason),
@@ -83,7 +83,7 @@ MessageOperation::MessageOperation(Function function, exchange::Reason reason,
                                    MPI_Message* message, const Receive& receive)
     : function_(function),
       reason_(reason),
-      transfer_(Direction::Receive, typed, transport),
+      transfer_(MessageDirection::Receive, typed, transport),
       channel_(message, receive.comm(), receive.communicator()) {}
 
 MessageOperation::~MessageOperation() {
@@ -112,7 +112,7 @@ exchange::Choice MessageOperation::choose() {
   if (left_ == MPI_REQUEST_NULL) return {};
   if (settled_at_ == generation) return settled_;
   bool lasts = true;
-  const exchange::Choice choice = trying::choose(transfer_.elements(), Direction::Send, true,
+  const exchange::Choice choice = trying::choose(transfer_.elements(), MessageDirection::Send, true,
                                                  {true, transfer_.would_offer()}, by_rule_, &lasts);
   if (lasts) {
     settled_ = choice;
@@ -132,8 +132,8 @@ void MessageOperation::start() {
   } else {
     transfer_.start(choice.shares, choice.offers);
   }
-  if (transfer_.direction() == Direction::Send) count();
-  if (buffered_ || transfer_.direction() == Direction::Receive) transfer_.post(channel_);
+  if (transfer_.direction() == MessageDirection::Send) count();
+  if (buffered_ || transfer_.direction() == MessageDirection::Receive) transfer_.post(channel_);
   begin();
 }
 
@@ -146,7 +146,7 @@ void MessageOperation::step() noexcept {
   const auto note = [&](int error) {
     const bool is_short = transfer_.room() < exchange::shared::kLongestHeader;
     const bool matched = function_ == Function::MPI_Imrecv;  // a probe has told what it is
-    if (posted && is_short && !matched && transfer_.direction() == Direction::Receive)
+    if (posted && is_short && !matched && transfer_.direction() == MessageDirection::Receive)
       note_truncated(error, status_, mpi::communicator(channel_.peer().comm));
   };
   try {
@@ -154,7 +154,7 @@ void MessageOperation::step() noexcept {
     const bool done = transfer_.step(channel_);
     if (posted && (done || transfer_.state() != Transfer::State::Posted)) {
       take_status();
-      if (transfer_.direction() == Direction::Receive && !transfer_.arrival().lost) count();
+      if (transfer_.direction() == MessageDirection::Receive && !transfer_.arrival().lost) count();
     }
     if (done) end();
   } catch (const MpiError& error) {
@@ -189,7 +189,7 @@ void MessageOperation::step_left() {
 }
 
 void MessageOperation::count() const noexcept {
-  if (transfer_.direction() == Direction::Send)
+  if (transfer_.direction() == MessageDirection::Send)
     return record({function_, transport(), is_left_ ? why_left_ : reason_, transfer_.size_bytes()});
   const exchange::Arrival& arrival = transfer_.arrival();
   const auto way = arrival.delivery ? transport_of(*arrival.delivery) : transport();

@@ -106,7 +106,7 @@ class MessageOperation final : public Operation {
   /// Makes a send that `start_send` starts, a receive, or a message for make_persistent().
   /// \throws OutOfMemory
   MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                   machine::Transport transport, machine::Direction direction,
+                   machine::Transport transport, machine::MessageDirection direction,
                    const mpi::Envelope& peer, exchange::StartSend start_send = nullptr);
   /// Makes a send by memory that its receiver shares. \throws std::bad_alloc
   MessageOperation(Function function, exchange::Reason reason, const exchange::Typed& typed,

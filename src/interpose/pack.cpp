@@ -168,7 +168,7 @@ template <typename Count, typename PassOn>
 void run_plan(const Call<Count>& call, const Examined& found, DoneCopy done, bool keep,
               PassOn&& pass_on) {
   const auto copy = [&] { call.run(done.plan); };
-  const bool packs = call.direction == Direction::Send && call.typed != nullptr;
+  const bool packs = call.direction == MessageDirection::Send && call.typed != nullptr;
   if (done.places.host() && packs && summary_wanted()) {
     done.saved_ns = run_sampled(*found.typed.elements, copy, pass_on);
   } else {
@@ -238,7 +238,7 @@ int run_any(const Call<Count>& call) {
 template <typename Count>
 Call<Count> packing(const void* in, Count count, MPI_Datatype type, void* out, Count size,
                     Count* position, MPI_Comm comm) {
-  return {Direction::Send,
+  return {MessageDirection::Send,
           count,
           static_cast<std::byte*>(const_cast<void*>(in)),
           type,
@@ -251,7 +251,7 @@ Call<Count> packing(const void* in, Count count, MPI_Datatype type, void* out, C
 template <typename Count>
 Call<Count> unpacking(const void* in, Count size, Count* position, void* out, Count count,
                       MPI_Datatype type, MPI_Comm comm) {
-  return {Direction::Receive,
+  return {MessageDirection::Receive,
           count,
           static_cast<std::byte*>(out),
           type,

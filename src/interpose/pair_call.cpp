@@ -32,7 +32,7 @@ constexpr std::int64_t kMostPacked = std::numeric_limits<int>::max();
 
 }  // namespace
 
-SetAside::SetAside(exchange::Direction its_direction, const Block& its_block,
+SetAside::SetAside(exchange::MessageDirection its_direction, const Block& its_block,
                    exchange::Typed its_typed)
     : direction(its_direction), block(its_block), typed(std::move(its_typed)) {
   packed.resize(static_cast<std::size_t>(size_of(block)));
@@ -43,10 +43,11 @@ SetAside::~SetAside() {
   if (mpi::in_world()) real_mpi().MPI_Type_free(&block.type);
 }
 
-bool PairCall::add(exchange::Direction direction, int rank, std::uint32_t edge, const Block& block,
-                   bool keep) {
+bool PairCall::add(exchange::MessageDirection direction, int rank, std::uint32_t edge,
+                   const Block& block, bool keep) {
   added_.push_back({direction, keep, rank, edge, block});
-  mix(static_cast<std::uint64_t>(rank) << 1U | (direction == exchange::Direction::Send ? 1U : 0U));
+  mix(static_cast<std::uint64_t>(rank) << 1U |
+      (direction == exchange::MessageDirection::Send ? 1U : 0U));
   if (block.count == 0) {
     add_empty(direction, rank, edge);
     return true;
@@ -84,14 +85,14 @@ bool PairCall::add(exchange::Direction direction, int rank, std::uint32_t edge, 
 
 void PairCall::start(std::uint32_t call) {
   for (SetAside& aside : aside_)
-    if (aside.direction == exchange::Direction::Send) pack(aside);
+    if (aside.direction == exchange::MessageDirection::Send) pack(aside);
   running_ = true;
   messages.start(call);
 }
 
 void PairCall::pack(SetAside& aside) {
   if (aside.typed.elements != nullptr) {
-    exchange::copy_mixed(exchange::Direction::Send, aside.typed.elements->layout(),
+    exchange::copy_mixed(exchange::MessageDirection::Send, aside.typed.elements->layout(),
                          aside.typed.address, aside.packed.data(), ByteRange::all());
     return;
   }
@@ -105,7 +106,7 @@ void PairCall::pack(SetAside& aside) {
 
 void PairCall::unpack(const SetAside& aside) {
   if (aside.typed.elements != nullptr) {
-    exchange::copy_mixed(exchange::Direction::Receive, aside.typed.elements->layout(),
+    exchange::copy_mixed(exchange::MessageDirection::Receive, aside.typed.elements->layout(),
                          aside.typed.address, const_cast<std::byte*>(aside.packed.data()),
                          ByteRange::all());
     return;
@@ -122,7 +123,7 @@ void PairCall::unpack(const SetAside& aside) {
 void PairCall::count() const noexcept {
   std::array<std::int64_t, machine::kTransports> bytes{};
   for (const exchange::PairMessage& message : messages.all()) {
-    if (message.direction() == exchange::Direction::Send)
+    if (message.direction() == exchange::MessageDirection::Send)
       bytes[static_cast<std::size_t>(message.transport())] += message.bytes();
   }
   const auto most = std::ranges::max_element(bytes);
@@ -143,7 +144,8 @@ int PairCall::finish() noexcept {
   int error = messages.error();
   try {
     for (const SetAside& aside : aside_)
-      if (aside.direction == exchange::Direction::Receive && error == MPI_SUCCESS) unpack(aside);
+      if (aside.direction == exchange::MessageDirection::Receive && error == MPI_SUCCESS)
+        unpack(aside);
   } catch (const MpiError& failed) {
     error = failed.code();
   } catch (const std::exception& failed) {

@@ -27,12 +27,13 @@ struct Block {
 /// A block whose packed bytes lie in host memory meanwhile: the MPI library alone can read its
 /// datatype, or the call overwrites it (MPI_IN_PLACE).
 struct SetAside {
-  SetAside(exchange::Direction its_direction, const Block& its_block, exchange::Typed its_typed);
+  SetAside(exchange::MessageDirection its_direction, const Block& its_block,
+           exchange::Typed its_typed);
   ~SetAside();
   SetAside(const SetAside&) = delete;
   SetAside& operator=(const SetAside&) = delete;
 
-  exchange::Direction direction;
+  exchange::MessageDirection direction;
   Block block;            ///< of a duplicate of the datatype, which the program may free
   exchange::Typed typed;  ///< `elements` null: the MPI library packs and unpacks it
   std::vector<std::byte> packed;
@@ -70,7 +71,7 @@ class PairCall final : public mpi::Companion {
   class Same {
    public:
     explicit Same(const PairCall& call) noexcept : call_(call) {}
-    [[nodiscard]] bool add(exchange::Direction direction, int rank, std::uint32_t edge,
+    [[nodiscard]] bool add(exchange::MessageDirection direction, int rank, std::uint32_t edge,
                            const Block& block, bool keep = false) noexcept {
       const Added added{direction, keep, rank, edge, block};
       return at_ < call_.added_.size() && call_.added_[at_++] == added;
@@ -85,7 +86,7 @@ class PairCall final : public mpi::Companion {
   /// Adds a message. `keep`: the block may be overwritten before it is sent.
   /// False: the MPI library says what is wrong with the arguments.
   /// \throws OutOfMemory
-  [[nodiscard]] bool add(exchange::Direction direction, int rank, std::uint32_t edge,
+  [[nodiscard]] bool add(exchange::MessageDirection direction, int rank, std::uint32_t edge,
                          const Block& block, bool keep = false);
   /// Begins all messages, as call `call` of its number. \throws MpiError, CudaError
   void start(std::uint32_t call);
@@ -100,7 +101,7 @@ class PairCall final : public mpi::Companion {
 
  private:
   struct Added {
-    exchange::Direction direction;
+    exchange::MessageDirection direction;
     bool keep;
     int rank;
     std::uint32_t edge;
@@ -111,7 +112,7 @@ class PairCall final : public mpi::Companion {
     shape_ = (shape_ ^ value) * 0x9E3779B97F4A7C15U;
     shape_ ^= shape_ >> 32U;
   }
-  void add_empty(exchange::Direction direction, int rank, std::uint32_t edge) {
+  void add_empty(exchange::MessageDirection direction, int rank, std::uint32_t edge) {
     if (kind_.sends_empty) messages.add(direction, rank, edge, {});
   }
   void count() const noexcept;

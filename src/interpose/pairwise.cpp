@@ -311,10 +311,11 @@ int of_neighbours(Function function, Family family, Neighbourhood matched, const
                    tail, leave, [&](auto& call) {
                      const mpi::Edges& edges = members->edges(matching);
                      for (const auto& [block, rank, number] : edges.receives)
-                       if (!call.add(Direction::Receive, rank, number, receives(block)))
+                       if (!call.add(MessageDirection::Receive, rank, number, receives(block)))
                          return false;
                      for (const auto& [block, rank, number] : edges.sends)
-                       if (!call.add(Direction::Send, rank, number, sends(block))) return false;
+                       if (!call.add(MessageDirection::Send, rank, number, sends(block)))
+                         return false;
                      return true;
                    });
 }
@@ -331,27 +332,27 @@ int of_all(Function function, const Kind& kind, CollectiveWay first, const Tail&
   const std::uint32_t tried = kind();
   Trial& trial = members->trial(tried, first, false);
   if (trial.leaves(kForm == CallForm::Blocking)) return leave(Reason::CollectiveTrials);
-  return carry_out(
-      {*members, trial, {function, tried, false, kForm == CallForm::Blocking}}, tail, leave,
-      [&](auto& call) {
-        if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());
-        const bool in_place = sent == MPI_IN_PLACE;
-        const int own = members->rank();
-        const int size = members->size();
-        for (int i = in_place ? 1 : 0; i < size; ++i) {
-          const int rank = (own + size - i) % size;
-          if (!call.add(Direction::Receive, rank, 0, receives(static_cast<std::size_t>(rank))))
-            return false;
-        }
-        for (int i = in_place ? 1 : 0; i < size; ++i) {
-          const int rank = (own + i) % size;
-          const auto block = static_cast<std::size_t>(rank);
-          if (!call.add(Direction::Send, rank, 0, in_place ? receives(block) : sends(block),
-                        in_place))
-            return false;
-        }
-        return true;
-      });
+  return carry_out({*members, trial, {function, tried, false, kForm == CallForm::Blocking}}, tail,
+                   leave, [&](auto& call) {
+                     if (kForm != CallForm::Nonblocking) members->connect_all(tail.comm());
+                     const bool in_place = sent == MPI_IN_PLACE;
+                     const int own = members->rank();
+                     const int size = members->size();
+                     for (int i = in_place ? 1 : 0; i < size; ++i) {
+                       const int rank = (own + size - i) % size;
+                       if (!call.add(MessageDirection::Receive, rank, 0,
+                                     receives(static_cast<std::size_t>(rank))))
+                         return false;
+                     }
+                     for (int i = in_place ? 1 : 0; i < size; ++i) {
+                       const int rank = (own + i) % size;
+                       const auto block = static_cast<std::size_t>(rank);
+                       if (!call.add(MessageDirection::Send, rank, 0,
+                                     in_place ? receives(block) : sends(block), in_place))
+                         return false;
+                     }
+                     return true;
+                   });
 }
 
 template <typename Real, typename Count, typename... Tail>

@@ -37,7 +37,7 @@ struct FreedList final : exchange::Mover {
 FreedList& freed() { return ProcessState::part<FreedList>(); }
 
 using exchange::Transfer;
-using machine::Direction;
+using machine::MessageDirection;
 using mpi::real_mpi;
 
 /// The MPI library says that a request with an entry has failed.

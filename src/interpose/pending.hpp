@@ -84,7 +84,7 @@ struct Pending : RequestEntry {
     return transfer ? transfer->room() : receive.landing()->room();
   }
   [[nodiscard]] bool receives() const noexcept {
-    return transfer ? transfer->direction() == machine::Direction::Receive
+    return transfer ? transfer->direction() == machine::MessageDirection::Receive
                     : receive.landing() != nullptr;
   }
   /// The message has ended without bytes to unpack, or was never taken.

@@ -23,11 +23,11 @@ using exchange::wire_of;
 using mpi::Envelope;
 
 /// The application's handle for `persistent`; errors in `comm` are raised here, by the MPI library.
-int give_out(std::shared_ptr<Operation> operation, Direction direction, const Envelope& peer,
+int give_out(std::shared_ptr<Operation> operation, MessageDirection direction, const Envelope& peer,
              MPI_Request* request) {
   const mpi::RealMpi& real = real_mpi();
   const int code =
-      direction == Direction::Send
+      direction == MessageDirection::Send
           ? real.MPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request)
           : real.MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request);
   if (code != MPI_SUCCESS) return code;
@@ -72,7 +72,7 @@ class Starting {
     if (pending->work != nullptr) pending->work->begin();
     if (!pending->transfer) return;
     Transfer& transfer = *pending->transfer;
-    const bool sends = transfer.direction() == Direction::Send;
+    const bool sends = transfer.direction() == MessageDirection::Send;
     HandOverChannel channel([&](const Parcel& parcel) {
       if (sends) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
     });
@@ -124,7 +124,7 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   std::shared_ptr<MessageOperation> operation;
   const auto make = [&] {
     operation = Requests::get().make_operation(function, found.reason, found.typed, found.transport,
-                                               Direction::Send, peer, start_of(function));
+                                               MessageDirection::Send, peer, start_of(function));
     operation->make_persistent(*to);
   };
   if (!take(found, make)) return nullptr;
@@ -157,7 +157,8 @@ int send_init(Function function, Real real, const void* buffer, Count count, MPI
               int rank, int tag, MPI_Comm comm, MPI_Request* request) {
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, pass_on, [&] {
-    Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type, Use::Often);
+    Examined found =
+        examine(MessageDirection::Send, Style::Nonblocking, buffer, count, type, Use::Often);
     const Envelope peer{rank, tag, comm};
     if (found.transport != Transport::Library && !mpi::sendable(peer)) {
       found.transport = Transport::Library;
@@ -167,12 +168,12 @@ int send_init(Function function, Real real, const void* buffer, Count count, MPI
       return real(buffer, count, type, rank, tag, comm, left);
     };
     if (auto shared = make_shared_send(function, found, buffer, count, type, peer, make_left))
-      return give_out(std::move(shared), Direction::Send, peer, request);
+      return give_out(std::move(shared), MessageDirection::Send, peer, request);
     if (found.transport == Transport::Pack) {
       OwnedPending pending;
       const auto take_memory = [&] {
         pending = PendingPool::get().make(function, found.reason, Receive(comm));
-        pending->transfer.emplace(Direction::Send, found.typed, found.transport);
+        pending->transfer.emplace(MessageDirection::Send, found.typed, found.transport);
       };
       if (!take(found, take_memory)) return leave_send(pass_on, function, found, peer, request);
       if (exchange::shared::like_header(found.bytes)) pending->placeholder = {found.bytes, peer};
@@ -184,11 +185,11 @@ int send_init(Function function, Real real, const void* buffer, Count count, MPI
     std::shared_ptr<MessageOperation> operation;
     const auto make = [&] {
       operation = Requests::get().make_operation(function, found.reason, found.typed,
-                                                 found.transport, Direction::Send, peer);
+                                                 found.transport, MessageDirection::Send, peer);
       operation->make_persistent(init_of(function));
     };
     if (!take(found, make)) return leave_send(pass_on, function, found, peer, request);
-    return give_out(std::move(operation), Direction::Send, peer, request);
+    return give_out(std::move(operation), MessageDirection::Send, peer, request);
   });
 }
 
@@ -205,7 +206,7 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
   };
   return boundary(comm, pass_on, [&] {
     Examined found =
-        examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
+        examine(MessageDirection::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
     prepare_for_header(found, receive);
     const Envelope probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
     if (found.transport != Transport::Library && !mpi::sendable(probe)) {
@@ -222,7 +223,7 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
       OwnedPending pending;
       const auto take_memory = [&] {
         pending = PendingPool::get().make(function, found.reason, receive);
-        pending->transfer.emplace(Direction::Receive, found.typed, found.transport);
+        pending->transfer.emplace(MessageDirection::Receive, found.typed, found.transport);
         pending->receive.expect(pending->transfer->room());
       };
       if (!take(found, take_memory)) return leave();
@@ -234,11 +235,11 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
     std::shared_ptr<MessageOperation> operation;
     const auto make = [&] {
       operation = Requests::get().make_operation(function, found.reason, found.typed,
-                                                 found.transport, Direction::Receive, peer);
+                                                 found.transport, MessageDirection::Receive, peer);
       operation->make_persistent(nullptr);
     };
     if (!take(found, make)) return leave();
-    return give_out(std::move(operation), Direction::Receive, peer, request);
+    return give_out(std::move(operation), MessageDirection::Receive, peer, request);
   });
 }
 

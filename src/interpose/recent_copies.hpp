@@ -59,11 +59,11 @@ struct alignas(64) Recent {
 /// One table for packing, one for unpacking.
 using RecentTable = std::array<mpi::TypeSlots<Recent>, 2>;
 
-inline Recent& recent(RecentTable& table, Direction direction, MPI_Datatype type,
+inline Recent& recent(RecentTable& table, MessageDirection direction, MPI_Datatype type,
                       std::int64_t count) {
   return table[static_cast<std::size_t>(direction)][mpi::type_slot(type, count)];
 }
-inline Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
+inline Recent& recent(MessageDirection direction, MPI_Datatype type, std::int64_t count) {
   return recent(PerThread<RecentTable>::get(), direction, type, count);
 }
 
@@ -74,8 +74,8 @@ inline void remember_adjacent(Recent& last) {
   last.copy = cpu::default_kernels().nest->copy;
 }
 
-constexpr Function function_of(Direction direction) {
-  return direction == Direction::Send ? Function::MPI_Pack : Function::MPI_Unpack;
+constexpr Function function_of(MessageDirection direction) {
+  return direction == MessageDirection::Send ? Function::MPI_Pack : Function::MPI_Unpack;
 }
 
 /// The two ends of a copy.
@@ -83,13 +83,13 @@ struct Ends {
   std::byte* to;
   const std::byte* from;
 };
-inline Ends ends_of(Direction direction, std::byte* typed, std::byte* packed) {
-  return direction == Direction::Send ? Ends{packed, typed} : Ends{typed, packed};
+inline Ends ends_of(MessageDirection direction, std::byte* typed, std::byte* packed) {
+  return direction == MessageDirection::Send ? Ends{packed, typed} : Ends{typed, packed};
 }
 
 /// Moves the position, and counts the call for the summary.
 template <typename Count>
-inline void finish_copy(Direction direction, Transport transport, std::int64_t bytes,
+inline void finish_copy(MessageDirection direction, Transport transport, std::int64_t bytes,
                         std::int64_t saved_ns, Count* position) {
   *position += static_cast<Count>(bytes);
   if (saved_ns != 0) record_saved(saved_ns);
@@ -99,7 +99,7 @@ inline void finish_copy(Direction direction, Transport transport, std::int64_t b
 /// The arguments of a call, in one form for packing (Send) and unpacking (Receive).
 template <typename Count>
 struct Call {
-  Direction direction;
+  MessageDirection direction;
   Count count;
   std::byte* typed;
   MPI_Datatype type;
@@ -134,13 +134,13 @@ struct Call {
   /// Leaves the call to the MPI library.
   int pass_on() const {
     if constexpr (std::is_same_v<Count, int>) {
-      return direction == Direction::Send
+      return direction == MessageDirection::Send
                  ? real_mpi().MPI_Pack(typed, count, type, packed, size, position, comm)
                  : real_mpi().MPI_Unpack(packed, size, position, typed, count, type, comm);
     }
 #if STRAKE_MPI_LARGE_COUNTS
     else {
-      return direction == Direction::Send
+      return direction == MessageDirection::Send
                  ? real_mpi().MPI_Pack_c(typed, count, type, packed, size, position, comm)
                  : real_mpi().MPI_Unpack_c(packed, size, position, typed, count, type, comm);
     }
@@ -172,7 +172,7 @@ inline bool is_again(const Call<Count>& call, const Recent& last) {
 
 /// Runs the copy `last`, in a process without a device, and ends the call.
 template <typename Count>
-[[gnu::noinline]] int run_kept(Direction direction, const Recent& last, std::byte* typed,
+[[gnu::noinline]] int run_kept(MessageDirection direction, const Recent& last, std::byte* typed,
                                std::byte* packed, Count* position) {
   packed += *position;
   if (last.at_once == AtOnce::Op) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "interpose/counters.hpp"
+#include "interpose/reorder.hpp"
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
 #include "interpose/times.hpp"
@@ -177,6 +178,12 @@ void summarise() noexcept {
     totals.trials_unsettled = tried.unsettled;
     totals.trials_moved_ns = tried.moved_ns;
     totals.trials_left_ns = tried.left_ns;
+    const ReorderCounts order = reorder_counts();
+    totals.reordered = order.reordered;
+    totals.order_kept = order.kept;
+    totals.across_before = order.across_before;
+    totals.across_after = order.across_after;
+    totals.across_all = order.all;
     totals.timed = spent.wall > 0 ? 1 : 0;
     totals.wall_ns = static_cast<std::uint64_t>(spent.wall * 1e9);
     totals.in_mpi_ns = static_cast<std::uint64_t>(spent.in_mpi * 1e9);

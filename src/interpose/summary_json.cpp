@@ -147,6 +147,11 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
   json["reasons"] = reasons_json(totals);
   json["shared_memory"] = shared_memory_json(totals);
   json["shared_heap"] = heap_json(totals.heap);
+  json["reordered"] = {{"communicators", totals.reordered},
+                       {"kept", totals.order_kept},
+                       {"across_before", totals.across_before},
+                       {"across_after", totals.across_after},
+                       {"all", totals.across_all}};
   json["trials"] = trials_json(totals);
   json["calls"] = std::move(calls);
   return json;

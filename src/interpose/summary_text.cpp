@@ -60,6 +60,22 @@ std::string trials_line(const Totals& totals) {
   return text + "\n    (a kind: one layout, size and direction on one rank)\n";
 }
 
+/// The communicators whose ranks were placed anew; empty if none could be.
+std::string reorder_lines(const Totals& totals) {
+  if (totals.reordered + totals.order_kept == 0) return {};
+  if (totals.reordered == 0)
+    return fmt::format("  ranks        kept in {}: another order would keep little more in nodes\n",
+                       counted(totals.order_kept, "communicator"));
+  const double all = static_cast<double>(std::max<std::uint64_t>(totals.across_all, 1));
+  return fmt::format(
+      "  ranks        reordered in {}: {:.0f} % of what neighbours exchange leaves the nodes, "
+      "{:.0f} "
+      "% in the given order\n",
+      counted(totals.reordered, "communicator"),
+      100 * static_cast<double>(totals.across_after) / all,
+      100 * static_cast<double>(totals.across_before) / all);
+}
+
 using Json = nlohmann::ordered_json;
 
 /// Rows that the summary shows of each kind.
@@ -259,6 +275,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
     if (count.calls == 0) continue;
     text += fmt::format("    {:>10} calls: {}\n", count.calls, name_of(static_cast<Reason>(i)));
   }
+  text += reorder_lines(totals);
   text += trials_line(totals);
   text += datatypes(calls);
   for (int i = 0; i < kSharings; ++i) {

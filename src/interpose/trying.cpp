@@ -82,7 +82,7 @@ bool is_alone() noexcept {
 
 }  // namespace
 
-Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool nonblocking,
+Choice choose(const mpi::Elements& elements, exchange::MessageDirection direction, bool nonblocking,
               Where where, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
@@ -90,17 +90,17 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
   const std::uint64_t begun = own.trials.begun();
   if (!own.trials.is_open()) own.faults.begin_exchange();
   if (!own.trials.is_inside()) own.faults.begin_call(false);
-  const auto way = own.trials.way(
+  const auto selected = own.trials.select(
       {elements.layout().hash(), elements.size_bytes(), direction, nonblocking, where.offerable},
       {by_rule.transport, by_rule.shares, where.shareable}, now());
   if (own.trials.is_open() && own.trials.begun() != begun) own.faults.begin_exchange();
   g_open.store(own.trials.is_open(), std::memory_order_relaxed);
-  if (way.paused) own.resume = std::min(own.resume, own.trials.resumes_at());
-  own.blocking = own.blocking || (!way.settled && !nonblocking);
-  *settled = way.settled;
+  if (selected.paused) own.resume = std::min(own.resume, own.trials.resumes_at());
+  own.blocking = own.blocking || (!selected.settled && !nonblocking);
+  *settled = selected.settled;
   const Reason meanwhile = by_rule.reason == Reason::None ? Reason::BuiltInRule : by_rule.reason;
-  return {way.transport, way.settled && way.tried ? Reason::Trials : meanwhile, way.shares,
-          way.offers};
+  return {selected.transport, selected.settled && selected.tried ? Reason::Trials : meanwhile,
+          selected.shares, selected.offers};
 }
 
 void start() noexcept {

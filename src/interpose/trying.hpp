@@ -20,9 +20,9 @@ struct Where {
   bool offerable = false;
 };
 /// The choice for the running call, where the rules gave `by_rule`. `*settled`: it stays so.
-[[nodiscard]] exchange::Choice choose(const mpi::Elements& elements, exchange::Direction direction,
-                                      bool nonblocking, Where where, exchange::Choice by_rule,
-                                      bool* settled);
+[[nodiscard]] exchange::Choice choose(const mpi::Elements& elements,
+                                      exchange::MessageDirection direction, bool nonblocking,
+                                      Where where, exchange::Choice by_rule, bool* settled);
 
 /// In MPI_Init: the job begins.
 void start() noexcept;

@@ -130,7 +130,7 @@ double Costs::read_blocks(const std::string& name, double dense) {
   return std::max(bytes_ / block * (*word + behind), dense);
 }
 
-double Costs::packing(Direction direction, Transport transport, const char* memory) {
+double Costs::packing(MessageDirection direction, Transport transport, const char* memory) {
   for (const char* operation : {"pack", "unpack"})
     (void)find(parts_.curves, fmt::format("{}/{}/box", operation, memory));
   const bool alone = transport == Transport::Pack;
@@ -142,7 +142,7 @@ double Costs::packing(Direction direction, Transport transport, const char* memo
   message.bytes = message.blocks * block;
   message.pitch = shape_.pitch > 0 ? shape_.pitch : 2 * block;
   const auto all = parts_.packs.parts(transport, message);
-  const char* operation = direction == Direction::Send ? "pack" : "unpack";
+  const char* operation = direction == MessageDirection::Send ? "pack" : "unpack";
   const double end = all ? all->end : std::numeric_limits<double>::quiet_NaN();
   return known(end, fmt::format("{}/{}/box", operation, memory)) * bytes_ /
          static_cast<double>(message.bytes);

@@ -59,9 +59,11 @@ class Costs {
   double read_blocks(const std::string& name, double dense);
   /// \{ The time of packing or unpacking: by the CPU as long as it takes alone; by a device the
   /// transfer's share of a launch.
-  double cpu(Direction direction) { return packing(direction, Transport::Pack, "cpu"); }
-  double device(Direction direction) { return packing(direction, Transport::Device, "device"); }
-  double one_shot(Direction direction) {
+  double cpu(MessageDirection direction) { return packing(direction, Transport::Pack, "cpu"); }
+  double device(MessageDirection direction) {
+    return packing(direction, Transport::Device, "device");
+  }
+  double one_shot(MessageDirection direction) {
     return packing(direction, Transport::OneShot, "one-shot");
   }
   /// \}
@@ -74,7 +76,7 @@ class Costs {
   const Value* find(const ExchangeParts::Named<Value>& parts, const std::string& name);
   /// `seconds`, or 0 where a doubtful result leaves them unknown: then it names what lacks.
   double known(double seconds, const std::string& name);
-  double packing(Direction direction, Transport transport, const char* memory);
+  double packing(MessageDirection direction, Transport transport, const char* memory);
 
   const ExchangeParts& parts_;
   const Shape& shape_;

@@ -9,7 +9,8 @@
 
 namespace strake::machine {
 
-enum class Direction : std::uint8_t { Send, Receive };
+/// Whether this rank sends the message or receives it.
+enum class MessageDirection : std::uint8_t { Send, Receive };
 
 /// Host messages with longer blocks on the average are left to the MPI library, which copies such
 /// rows as fast: packing them took 1.0 to 2.4 times the library's time on an H200's host, except a
@@ -18,7 +19,7 @@ inline constexpr std::int64_t kPackMaxMeanBlock = 512;
 
 /// One message to be carried: everything a choice may depend on.
 struct Message {
-  Direction direction = Direction::Send;
+  MessageDirection direction = MessageDirection::Send;
   bool dense = false;  ///< the bytes lie side by side
   Place place;
   std::int64_t bytes = 0;

@@ -24,8 +24,8 @@ constexpr double kLogShort = 4;  // of 16 bytes: few such blocks lie in two line
 /// needs neither: it has the MPI library's own request. [s]
 constexpr double kOperation = 1e-6;
 
-Direction opposite(Direction direction) noexcept {
-  return direction == Direction::Send ? Direction::Receive : Direction::Send;
+MessageDirection opposite(MessageDirection direction) noexcept {
+  return direction == MessageDirection::Send ? MessageDirection::Receive : MessageDirection::Send;
 }
 
 double time_of(const Curve& curve, double bytes, double block = 0) noexcept {
@@ -162,7 +162,7 @@ double Model::time_of(const Layouts& curves, const Query& query, double bytes) n
   return time_of(curves.box, query, bytes);
 }
 
-double Model::staged_end(const Query& query, Direction direction) const noexcept {
+double Model::staged_end(const Query& query, MessageDirection direction) const noexcept {
   const auto at = static_cast<std::size_t>(direction);
   const double copy = machine::time_of(copy_[at], query.bytes);
   if (query.message.dense) return copy;  // one copy, straight to or from the user's bytes
@@ -178,7 +178,8 @@ double Model::staged_end(const Query& query, Direction direction) const noexcept
                                                 : kUnknown;
 }
 
-double Model::end(Transport transport, const Query& query, Direction direction) const noexcept {
+double Model::end(Transport transport, const Query& query,
+                  MessageDirection direction) const noexcept {
   const auto at = static_cast<std::size_t>(direction);
   const double operation = query.message.nonblocking ? kOperation : 0;
   switch (transport) {
@@ -205,7 +206,7 @@ double Model::end(Transport transport, const Query& query, Direction direction) 
 }
 
 double Model::other_end(Transport transport, const Query& query) const noexcept {
-  const Direction other = opposite(query.message.direction);
+  const MessageDirection other = opposite(query.message.direction);
   if (transport != Transport::OneShot && transport != Transport::Staged)
     return end(transport, query, other);
   // Packed bytes in host memory are the same whichever way they came, or go on.
@@ -227,8 +228,8 @@ double Model::wire(Transport transport, const Query& query) const noexcept {
   if (transport == Transport::Device) return machine::time_of(mpi_device_, query.bytes);
   if (transport == Transport::Pack) {
     // The measured time of whole messages, less that of both ends, which were measured alone.
-    const double rest = packed(query) - end(transport, query, Direction::Send) -
-                        end(transport, query, Direction::Receive);
+    const double rest = packed(query) - end(transport, query, MessageDirection::Send) -
+                        end(transport, query, MessageDirection::Receive);
     if (known(rest)) return std::max(rest, 0.0);
   }
   if (transport != Transport::Library) return machine::time_of(mpi_packed_, query.bytes);
@@ -293,7 +294,7 @@ std::optional<Transport> Model::choose_host(const Query& query) const noexcept {
 
 std::optional<Transport> Model::choose_device(const Query& query,
                                               const Options& options) const noexcept {
-  const Direction direction = query.message.direction;
+  const MessageDirection direction = query.message.direction;
   Transport staging =
       query.message.bytes <= options.one_shot_limit ? Transport::OneShot : Transport::Staged;
   double here = 0;

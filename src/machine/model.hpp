@@ -110,8 +110,8 @@ class Model {
                                    double bytes) noexcept;
   static double time_of(const Layouts& curves, const Query& query, double bytes) noexcept;
   [[nodiscard]] double end(Transport transport, const Query& query,
-                           Direction direction) const noexcept;
-  [[nodiscard]] double staged_end(const Query& query, Direction direction) const noexcept;
+                           MessageDirection direction) const noexcept;
+  [[nodiscard]] double staged_end(const Query& query, MessageDirection direction) const noexcept;
   [[nodiscard]] double other_end(Transport transport, const Query& query) const noexcept;
   /// A whole message that both ends pack.
   [[nodiscard]] double packed(const Query& query) const noexcept;

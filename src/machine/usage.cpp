@@ -39,16 +39,16 @@ class Steps {
   double own_round() { return costs_.call("gpu/mail/own"); }
 
   void copy_within_host(Side side) {
-    busy(Resource::RankSending, side, within_host(costs_.cpu(Direction::Send)));
+    busy(Resource::RankSending, side, within_host(costs_.cpu(MessageDirection::Send)));
   }
   /// `takes`: the thread, to launch it.
   void copy_within_device(Side side, double takes) {
     launch(Resource::RankSending, side, takes);
     next();
     const double local = costs_.share("gpu/kernel/local");
-    busy(
-        Resource::GpuSending, side,
-        layout_to_layout(costs_.device(Direction::Send), costs_.device(Direction::Receive), local));
+    busy(Resource::GpuSending, side,
+         layout_to_layout(costs_.device(MessageDirection::Send),
+                          costs_.device(MessageDirection::Receive), local));
   }
   /// Kernels read blocks of a peer GPU's memory.
   void pull_from_peer() {
@@ -58,7 +58,7 @@ class Steps {
     const double dense = costs_.share("gpu/peer/" + pair + "/pull");
     const double blocks = costs_.read_blocks("gpu/fetch/peer/" + pair + "/read", dense);
     over_link(blocks, dense > 0 ? blocks / dense : 1, "/push");
-    busy(Resource::GpuSending, Side::To, costs_.device(Direction::Receive));
+    busy(Resource::GpuSending, Side::To, costs_.device(MessageDirection::Receive));
   }
   /// Unpacks from host memory of another rank of the node, where bytes `are` cost their readers.
   void read(const std::string& are) {
@@ -67,8 +67,12 @@ class Steps {
   }
   void read_in_place() { read(path_.from.shared ? "mem/shared" : "mem/cma"); }
 
-  void pack_on_host() { busy(Resource::RankSending, Side::From, costs_.cpu(Direction::Send)); }
-  void unpack_on_host() { busy(Resource::RankReceiving, Side::To, costs_.cpu(Direction::Receive)); }
+  void pack_on_host() {
+    busy(Resource::RankSending, Side::From, costs_.cpu(MessageDirection::Send));
+  }
+  void unpack_on_host() {
+    busy(Resource::RankReceiving, Side::To, costs_.cpu(MessageDirection::Receive));
+  }
   /// The CPU unpacks bytes that lie packed in host memory.
   void receive_on_host() { leaves_the_node() ? unpack_on_host() : read("mem/shared/dense"); }
 
@@ -85,9 +89,11 @@ class Steps {
     next();
   }
   /// \}
-  void pack_on_device() { busy(Resource::GpuSending, Side::From, costs_.device(Direction::Send)); }
+  void pack_on_device() {
+    busy(Resource::GpuSending, Side::From, costs_.device(MessageDirection::Send));
+  }
   void unpack_on_device() {
-    busy(Resource::GpuReceiving, Side::To, costs_.device(Direction::Receive));
+    busy(Resource::GpuReceiving, Side::To, costs_.device(MessageDirection::Receive));
   }
   void push_to_peer() {
     over_link(costs_.share("gpu/peer/" + pair_of_path() + "/push"), 1, "/push");
@@ -95,9 +101,11 @@ class Steps {
   void copy_to_peer() {
     over_link(costs_.rest(fmt::format("gpu/peer/{}-{}", path_.from.gpu, path_.to.gpu)), 1, "");
   }
-  void pack_into_host() { busy(Resource::HostOut, Side::From, costs_.one_shot(Direction::Send)); }
+  void pack_into_host() {
+    busy(Resource::HostOut, Side::From, costs_.one_shot(MessageDirection::Send));
+  }
   void unpack_out_of_host() {
-    busy(Resource::HostIn, Side::To, costs_.one_shot(Direction::Receive));
+    busy(Resource::HostIn, Side::To, costs_.one_shot(MessageDirection::Receive));
     if (!leaves_the_node()) share_node_memory();
   }
   /// The fixed costs of copies fall on the thread, one step earlier.
@@ -148,7 +156,7 @@ class Steps {
     busy(Resource::NodeMemory, Side::To, costs_.shared("mpi/node/pairs"));
   }
   double within_host(double reading) {
-    return layout_to_layout(reading, costs_.cpu(Direction::Receive),
+    return layout_to_layout(reading, costs_.cpu(MessageDirection::Receive),
                             costs_.rest("copy/cpu/cached"));
   }
   [[nodiscard]] std::string pair_of_path() const {

@@ -13,12 +13,9 @@ Index3 longest(const Partition& partition) noexcept {
 }  // namespace
 
 NodePartition::NodePartition(const Index3& extent, int nodes, int places_per_node, Ties ties)
-    : nodes_(extent, nodes, ties), places_(longest(nodes_), places_per_node, ties) {
-  Position counts{};
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    counts[axis] = nodes_.counts()[axis] * places_.counts()[axis];
-  parts_ = Partition(extent, counts);
-}
+    : nodes_(extent, nodes, ties),
+      places_(longest(nodes_), places_per_node, ties),
+      parts_(extent, product(nodes_.counts(), places_.counts())) {}
 
 NodePlace NodePartition::place_of(int part) const noexcept {
   const Position at = parts_.position_of(part);

@@ -19,6 +19,10 @@ class NodePartition {
   /// All at least one. Cost: O(log(nodes * places)).
   NodePartition(const Index3& extent, int nodes, int places_per_node, Ties ties = Ties::Last);
 
+  /// So many nodes, and parts of a node, along each axis.
+  NodePartition(const Index3& extent, const Position& nodes, const Position& places)
+      : nodes_(extent, nodes), places_(extent, places), parts_(extent, product(nodes, places)) {}
+
   [[nodiscard]] const Partition& parts() const noexcept { return parts_; }
   /// The nodes along each axis, and the parts of a node.
   [[nodiscard]] const Position& nodes() const noexcept { return nodes_.counts(); }
@@ -27,6 +31,10 @@ class NodePartition {
   [[nodiscard]] NodePlace place_of(int part) const noexcept;
 
  private:
+  [[nodiscard]] static Position product(const Position& a, const Position& b) noexcept {
+    return {a[0] * b[0], a[1] * b[1], a[2] * b[2]};
+  }
+
   Partition nodes_;
   Partition places_;  ///< of the largest node
   Partition parts_;

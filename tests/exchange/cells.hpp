@@ -114,7 +114,7 @@ void check(const View<T>& there, const Expected& expected, int field, int step,
 
 inline Index3 extent_with(const Grid& grid, const At& at, const std::array<bool, 3>& periodic) {
   Index3 extent = grid.extent();
-  const std::array<bool, 3> faces = {at.x, at.y, at.z};
+  const std::array<bool, 3> faces = at.on_faces();
   for (std::size_t axis = 0; axis < 3; ++axis)
     extent[axis] += faces[axis] && !periodic[axis] ? 1 : 0;
   return extent;

@@ -1,4 +1,4 @@
-# Runs PROGRAM alone and with the interposer LIBRARY preloaded into its ranks. Both must succeed with the same output, and
+# Runs PROGRAM alone and with the interposer LIBRARY preloaded into its ranks, and with SETTINGS. Both must succeed with the same output, and
 # the dynamic linker must have bound every function of functions.def that the program calls to the interposer: under its
 # Fortran name, or where the MPI library's Fortran part calls the C function, under that.
 cmake_minimum_required(VERSION 3.25)
@@ -18,7 +18,7 @@ if(old)
   file(REMOVE ${old})
 endif()
 run(alone)
-run(interposed env LD_PRELOAD=${LIBRARY} LD_DEBUG=bindings LD_DEBUG_OUTPUT=${log})
+run(interposed env ${SETTINGS} LD_PRELOAD=${LIBRARY} LD_DEBUG=bindings LD_DEBUG_OUTPUT=${log})
 if(NOT alone STREQUAL interposed)
   message(FATAL_ERROR "the outputs differ\n--- alone\n${alone}\n--- interposed\n${interposed}")
 endif()

@@ -33,7 +33,7 @@ std::string logged(std::int64_t count) {
     // Each round has a datatype of its own, as in a program that makes one for each message.
     const auto elements = std::make_shared<mpi::Elements>(columns(count));
     for (int again = 0; again < 3; ++again)
-      static_cast<void>(choose(*elements, Direction::Send, {}, false));
+      static_cast<void>(choose(*elements, MessageDirection::Send, {}, false));
   }
   return testing::internal::GetCapturedStderr();
 }

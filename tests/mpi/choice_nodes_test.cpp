@@ -53,8 +53,8 @@ TEST(ChoiceOfSeveralNodes, shares_what_is_faster_than_the_way_that_goes_everywhe
   ASSERT_NE(machine::this_machine(), nullptr);
   for (const std::int64_t block : {8, 64}) {
     const std::int64_t bytes = 1 << 14;
-    const Choice choice = choose(
-        {Direction::Send, false, Place{}, bytes, bytes / block, Spread::Near, false, 2 * block});
+    const Choice choice = choose({MessageDirection::Send, false, Place{}, bytes, bytes / block,
+                                  Spread::Near, false, 2 * block});
     EXPECT_EQ(choice.transport, Transport::Pack) << block;
     EXPECT_EQ(choice.shares, block == 8) << block;
   }

@@ -66,7 +66,8 @@ struct ProfileFile {
 };
 const ProfileFile g_file;
 
-Message message(Direction direction, MemoryKind kind, std::int64_t bytes, std::int64_t block) {
+Message message(MessageDirection direction, MemoryKind kind, std::int64_t bytes,
+                std::int64_t block) {
   return {direction, false,         {kind, kind == MemoryKind::Host ? -1 : 0},
           bytes,     bytes / block, Spread::Near,
           false,     2 * block};
@@ -75,19 +76,20 @@ Message message(Direction direction, MemoryKind kind, std::int64_t bytes, std::i
 TEST(Choice, follows_the_profile_where_the_built_in_rules_would_not) {
   ASSERT_NE(machine::this_machine(), nullptr);
   // 64 bytes: too short for the built-in rules to pack.
-  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Host, 64, 8)).transport, Transport::Pack);
-  const Choice system = choose(message(Direction::Send, MemoryKind::Host, 4096, 64));
+  EXPECT_EQ(choose(message(MessageDirection::Send, MemoryKind::Host, 64, 8)).transport,
+            Transport::Pack);
+  const Choice system = choose(message(MessageDirection::Send, MemoryKind::Host, 4096, 64));
   EXPECT_EQ(system.transport, Transport::Library);
   EXPECT_EQ(system.reason, Reason::LibraryIsFaster);
   // 64 KiB: the built-in rules take one-shot both ways.
-  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Device, 1 << 16, 8)).transport,
+  EXPECT_EQ(choose(message(MessageDirection::Send, MemoryKind::Device, 1 << 16, 8)).transport,
             Transport::Staged);
-  EXPECT_EQ(choose(message(Direction::Receive, MemoryKind::Device, 1 << 16, 8)).transport,
+  EXPECT_EQ(choose(message(MessageDirection::Receive, MemoryKind::Device, 1 << 16, 8)).transport,
             Transport::OneShot);
 }
 
 TEST(Choice, falls_back_on_the_built_in_rules_where_the_profile_lacks_a_part) {
-  Message listed = message(Direction::Send, MemoryKind::Host, 64, 8);
+  Message listed = message(MessageDirection::Send, MemoryKind::Host, 64, 8);
   listed.pitch = 0;
   EXPECT_EQ(choose(listed).transport, Transport::Library);  // too short
   listed.bytes = 1 << 16;
@@ -98,7 +100,7 @@ TEST(Choice, falls_back_on_the_built_in_rules_where_the_profile_lacks_a_part) {
 }
 
 TEST(Choice, shares_memory_by_the_profile_and_by_the_rules_where_that_lacks_it) {
-  for (const Direction direction : {Direction::Send, Direction::Receive}) {
+  for (const MessageDirection direction : {MessageDirection::Send, MessageDirection::Receive}) {
     EXPECT_TRUE(choose(message(direction, MemoryKind::Host, 4096, 8)).shares);
     const Choice unshared = choose(message(direction, MemoryKind::Host, 4096, 64));
     EXPECT_FALSE(unshared.shares);
@@ -112,7 +114,7 @@ TEST(Choice, shares_memory_by_the_profile_and_by_the_rules_where_that_lacks_it) 
 }
 
 TEST(Choice, contiguous_host_memory_is_left_to_the_mpi_library) {
-  Message dense = message(Direction::Send, MemoryKind::Host, 4096, 4096);
+  Message dense = message(MessageDirection::Send, MemoryKind::Host, 4096, 4096);
   dense.dense = true;
   EXPECT_EQ(choose(dense).reason, Reason::Contiguous);
 }
@@ -127,7 +129,7 @@ TEST(Choice, those_kept_with_elements_are_those_made_anew_in_any_thread) {
     all.push_back(std::make_shared<mpi::Elements>(Layout::box(0, block, dims)));
   }
   const auto wrong_of = [](mpi::Elements& elements, int which) {
-    const auto direction = static_cast<Direction>(which & 1);
+    const auto direction = static_cast<MessageDirection>(which & 1);
     const bool nonblocking = (which & 2) != 0;
     const auto kind = static_cast<MemoryKind>(which >> 2);
     const Place place = {kind, kind == MemoryKind::Host ? -1 : 0};

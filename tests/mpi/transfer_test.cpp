@@ -70,7 +70,7 @@ std::exception_ptr error_of(Args... args) {
 TEST(Transfer, a_send_packs_then_posts_then_waits_for_its_end) {
   const Ints ints(10);
   FakeChannel channel;
-  Transfer send(Direction::Send, ints.typed, Transport::Pack);
+  Transfer send(MessageDirection::Send, ints.typed, Transport::Pack);
   EXPECT_EQ(send.state(), State::Idle);
   send.start();
   EXPECT_EQ(send.state(), State::Leaving);
@@ -89,7 +89,7 @@ TEST(Transfer, a_send_packs_then_posts_then_waits_for_its_end) {
 TEST(Transfer, a_receive_unpacks_what_came) {
   Ints ints(0);
   FakeChannel channel;
-  Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+  Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
   receive.start();
   EXPECT_FALSE(receive.step(channel));
   EXPECT_EQ(channel.parcel.bytes, 16);
@@ -103,7 +103,7 @@ TEST(Transfer, a_receive_of_fewer_bytes_fills_as_much_of_the_layout) {
   for (std::int64_t bytes = 0; bytes <= 16; ++bytes) {
     Ints ints(0);
     FakeChannel channel;
-    Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+    Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
     receive.start();
     EXPECT_FALSE(receive.step(channel));
     channel.receive({-1, -1, -1, -1});
@@ -119,7 +119,7 @@ TEST(Transfer, a_receive_of_fewer_bytes_fills_as_much_of_the_layout) {
 TEST(Transfer, a_longer_message_fills_the_layout_and_tells_its_own_length) {
   Ints ints(0);
   FakeChannel channel;
-  Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+  Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
   receive.start();
   EXPECT_FALSE(receive.step(channel));
   channel.receive({1, 2, 3, 4});
@@ -134,7 +134,7 @@ TEST(Transfer, a_blocking_call_takes_every_step) {
   FakeChannel channel;
   channel.arrival = Arrival{.bytes = 0, .lost = false};
   channel.empty_polls = 3;
-  Transfer send(Direction::Send, ints.typed, Transport::Pack);
+  Transfer send(MessageDirection::Send, ints.typed, Transport::Pack);
   send.start();
   send.finish(channel);
   EXPECT_EQ(channel.calls, (std::vector<std::string>{"post", "poll", "poll", "poll", "poll"}));
@@ -143,7 +143,7 @@ TEST(Transfer, a_blocking_call_takes_every_step) {
 
 TEST(Transfer, one_call_may_be_the_channel) {
   Ints ints(0);
-  Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+  Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
   CallChannel channel([](const Parcel& parcel) {
     reinterpret_cast<int*>(parcel.data)[0] = 7;
     return Arrival{.bytes = 4, .lost = false};
@@ -156,7 +156,7 @@ TEST(Transfer, one_call_may_be_the_channel) {
 TEST(Transfer, somebody_else_may_see_the_end) {
   Ints ints(0);
   Parcel parcel;
-  Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+  Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
   HandOverChannel channel([&](const Parcel& given) { parcel = given; });
   receive.start();
   receive.post(channel);
@@ -171,7 +171,7 @@ TEST(Transfer, starts_again_with_new_bytes_in_the_same_memory) {
   Ints ints(0);
   FakeChannel channel;
   channel.arrival = Arrival{};
-  Transfer send(Direction::Send, ints.typed, Transport::Pack);
+  Transfer send(MessageDirection::Send, ints.typed, Transport::Pack);
   const std::byte* const memory = send.parcel().data;
   for (int round = 0; round < 3; ++round) {
     ints.memory[2] = 100 + round;
@@ -187,7 +187,7 @@ TEST(Transfer, what_the_channel_refuses_was_not_taken) {
   for (const bool blocking : {false, true}) {
     FakeChannel channel;
     channel.refuses = error_of<std::bad_alloc>();
-    Transfer send(Direction::Send, ints.typed, Transport::Pack);
+    Transfer send(MessageDirection::Send, ints.typed, Transport::Pack);
     send.start();
     if (blocking) {
       EXPECT_THROW(send.finish(channel), std::bad_alloc);
@@ -208,7 +208,7 @@ TEST(Transfer, a_failed_message_unpacks_nothing) {
     Ints ints(0);
     FakeChannel channel;
     channel.fails = error_of<std::runtime_error>("failed");
-    Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+    Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
     receive.start();
     if (blocking) {
       EXPECT_THROW(receive.finish(channel), std::runtime_error);
@@ -224,7 +224,7 @@ TEST(Transfer, a_failed_message_unpacks_nothing) {
 TEST(Transfer, a_lost_message_unpacks_nothing) {
   Ints ints(0);
   FakeChannel channel;
-  Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+  Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
   receive.start();
   EXPECT_FALSE(receive.step(channel));
   EXPECT_FALSE(receive.cancel(channel));  // the channel tells
@@ -239,7 +239,7 @@ TEST(Transfer, a_lost_message_unpacks_nothing) {
 TEST(Transfer, a_send_that_is_cancelled_while_it_is_packed_never_leaves) {
   const Ints ints(0);
   FakeChannel channel;
-  Transfer send(Direction::Send, ints.typed, Transport::Pack);
+  Transfer send(MessageDirection::Send, ints.typed, Transport::Pack);
   send.start();
   EXPECT_TRUE(send.cancel(channel));
   EXPECT_TRUE(send.step(channel));
@@ -256,13 +256,13 @@ TEST(Transfer, memory_that_a_channel_still_has_is_never_used_again) {
   FakeChannel channel;
   std::byte* leaked = nullptr;
   {
-    Transfer receive(Direction::Receive, ints.typed, Transport::Pack);
+    Transfer receive(MessageDirection::Receive, ints.typed, Transport::Pack);
     receive.start();
     EXPECT_FALSE(receive.step(channel));
     leaked = channel.parcel.data;
   }
   for (int i = 0; i < 4; ++i) {
-    Transfer other(Direction::Receive, ints.typed, Transport::Pack);
+    Transfer other(MessageDirection::Receive, ints.typed, Transport::Pack);
     EXPECT_NE(other.parcel().data, leaked);
   }
 }
@@ -273,8 +273,8 @@ TEST(Transfer, without_memory_for_the_parcel_there_is_no_transfer) {
       Layout::box(0, 8, std::vector<Dim>{{std::int64_t{1} << 52, 16}}));
   std::byte one{};
   typed.address = &one;
-  EXPECT_THROW(Transfer(Direction::Send, typed, Transport::Pack), OutOfMemory);
-  EXPECT_THROW(Transfer(Direction::Receive, typed, Transport::Pack), OutOfMemory);
+  EXPECT_THROW(Transfer(MessageDirection::Send, typed, Transport::Pack), OutOfMemory);
+  EXPECT_THROW(Transfer(MessageDirection::Receive, typed, Transport::Pack), OutOfMemory);
 }
 
 }  // namespace

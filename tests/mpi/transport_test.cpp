@@ -241,7 +241,7 @@ TEST(Transports, a_row_that_is_added_packs_messages) {
   std::vector<std::byte> wire;
   Loop loop(wire);
   g_messages = 0;
-  Transfer send(Direction::Send, typed(sent), toy());
+  Transfer send(MessageDirection::Send, typed(sent), toy());
   send.start();
   send.finish(loop);
   EXPECT_EQ(g_messages, 1);
@@ -249,7 +249,7 @@ TEST(Transports, a_row_that_is_added_packs_messages) {
   ASSERT_EQ(wire.size(), 16U);
   std::memcpy(on_wire.data(), wire.data(), wire.size());
   EXPECT_EQ(on_wire, (std::vector<int>{~1, ~3, ~5, ~7}));
-  Transfer receive(Direction::Receive, typed(received), toy());
+  Transfer receive(MessageDirection::Receive, typed(received), toy());
   receive.start();
   receive.finish(loop);
   EXPECT_EQ(received, (std::vector<int>{1, -1, 3, -1, 5, -1, 7, -1}));
@@ -260,12 +260,13 @@ TEST(Transports, bytes_are_packed_and_unpacked_apart_from_any_transfer) {
   std::vector<int> copied(8, -1);
   const auto elements =
       std::make_shared<mpi::Elements>(Layout::box(0, 4, std::vector<Dim>{{4, 8}}));
-  Packing from(Direction::Send, {elements, reinterpret_cast<std::byte*>(values.data()), {}, false});
+  Packing from(MessageDirection::Send,
+               {elements, reinterpret_cast<std::byte*>(values.data()), {}, false});
   from.open(packed_form_of(Transport::Pack));
   from.begin();
   from.pack();
   EXPECT_TRUE(from.copied());
-  Packing to(Direction::Receive,
+  Packing to(MessageDirection::Receive,
              {elements, reinterpret_cast<std::byte*>(copied.data()), {}, false});
   to.open(packed_form_of(Transport::Pack));
   to.begin();

@@ -41,6 +41,43 @@ END
   if "$strake" plan --nodes 8 --gpus-per-node 6 --grid 512x512x512 --bandwidth matrix 2> out; then exit 1; fi
   grep -q 'flows of 6 parts and bandwidths of 2 places' out
   ;;
+graph)
+  # Two rings of four ranks that take turns, a light edge between them, and one rank that sends to itself alone.
+  {
+    echo '# from to weight'
+    for ring in 0 1; do
+      for i in 0 2 4 6; do echo "$((i + ring)) $(((i + 2) % 8 + ring)) 100"; done
+    done
+    printf '\n0 1 8 # light\n8 8 5000\n'
+  } > edges
+  "$strake" plan --nodes 4 --gpus-per-node 4 --graph edges | tee out
+  grep -q '^9 vertices on 4 nodes; edges between vertices weigh 808 in all$' out
+  grep -q '^Leaves:   50.5 % in the given order, 1.0 % after mapping$' out
+  grep -q '^Node 2: 8$' out
+  grep -q '^Empty:    1 nodes$' out
+  "$strake" plan --nodes 4 --gpus-per-node 4 --graph edges --json > out
+  python3 - <<'END'
+import json
+
+found = json.load(open("out"))
+node_of = found["node_of"]
+assert found["vertices"] == 9 and found["weight"] == 808, found
+assert abs(found["across_percent"]["mapped"] - 100 * 8 / 808) < 1e-9, found
+assert len(set(node_of[0:8:2])) == 1 and len(set(node_of[1:8:2])) == 1 and node_of[8] == 2, found
+END
+  if "$strake" plan --nodes 2 --gpus-per-node 4 --graph edges 2> out; then exit 1; fi
+  grep -q 'a graph of 9 vertices for 2 nodes of 4 places' out
+  for wrong in '--grid 8' '--radius 2' '--host'; do
+    # shellcheck disable=SC2086
+    if "$strake" plan --nodes 4 --gpus-per-node 4 --graph edges $wrong 2> out; then exit 1; fi
+    grep -q "^strake plan: .*--graph excludes ${wrong%% *}" out
+  done
+  if "$strake" plan --nodes 4 --gpus-per-node 4 2> out; then exit 1; fi
+  grep -q -e '--grid is required' out
+  printf '0 1 2\n1 2\n' > edges
+  if "$strake" plan --nodes 4 --gpus-per-node 4 --graph edges 2> out; then exit 1; fi
+  grep -q 'edges:2: "1 2" is not "from to weight"' out
+  ;;
 usage)
   for wrong in '--grid 12x' '--grid 4x4x4x4' '--grid 0x4' '--grid 64x64x64 --radius 65' '--grid 8 --placement near'; do
     # shellcheck disable=SC2086

@@ -12,8 +12,8 @@ namespace strake::exchange {
 namespace {
 
 Message message(MemoryKind kind, bool dense) {
-  return {Direction::Send, dense,        {kind, 0}, 4096,
-          dense ? 1 : 512, Spread::Near, false,     dense ? 0 : 16};
+  return {MessageDirection::Send, dense,        {kind, 0}, 4096,
+          dense ? 1 : 512,        Spread::Near, false,     dense ? 0 : 16};
 }
 
 TEST(SettledChoice, contiguous_host_memory_is_left_to_the_mpi_library_even_when_forced) {

@@ -23,8 +23,8 @@ TEST(Model, distance_of_blocks_counts) {
   }
   const Model model(profile, kMpi, Reach::Node, kMi);
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
-    const Message message{Direction::Send, false,        kHost, kMi,
-                          kMi / block,     Spread::Near, false, pitch};
+    const Message message{MessageDirection::Send, false, kHost, kMi, kMi / block,
+                          Spread::Near,           false, pitch};
     return (model.parts(Transport::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   EXPECT_NEAR(end(8, 9), 1, 1e-6);
@@ -61,8 +61,9 @@ TEST(Model, between_two_measured_distances_powers_of_block_number_and_pitch_are_
   for (const std::int64_t block : {16, 24, 32}) {
     for (const std::int64_t ratio : {2, 3, 5, 8, 13, 16}) {
       const std::int64_t blocks = 64 * kKi / block;
-      const Message message{Direction::Send, false,        kHost, blocks * block,
-                            blocks,          Spread::Near, false, ratio * block + kHostShift};
+      const Message message{
+          MessageDirection::Send,    false, kHost, blocks * block, blocks, Spread::Near, false,
+          ratio * block + kHostShift};
       const double end = model.parts(Transport::Pack, message).value().end - Model::kPacked;
       const double right =
           1e-6 * microseconds(double(blocks), double(block), double(ratio * block));
@@ -75,7 +76,8 @@ TEST(Model, far_blocks_at_multiples_of_2_KiB_have_a_curve_of_their_own) {
   Profile profile;
   const auto end = [&](std::int64_t pitch) {
     const Model model(profile, kMpi, Reach::Node, kMi);
-    const Message message{Direction::Send, false, kHost, kMi, kMi / 8, Spread::Far, false, pitch};
+    const Message message{
+        MessageDirection::Send, false, kHost, kMi, kMi / 8, Spread::Far, false, pitch};
     return (model.parts(Transport::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
@@ -126,8 +128,8 @@ TEST(Model, short_blocks_far_apart_take_the_time_of_their_lines) {
   }
   const Model model(profile, kMpi, Reach::Node, kMi);
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
-    const Message message{Direction::Send, false,        kHost, kBlocks * block,
-                          kBlocks,         Spread::Near, false, pitch};
+    const Message message{MessageDirection::Send, false, kHost, kBlocks * block, kBlocks,
+                          Spread::Near,           false, pitch};
     return (model.parts(Transport::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   EXPECT_NEAR(end(1, 16), 16, 1e-6);

@@ -57,10 +57,10 @@ Profile profile_of(const Times& times) {
 
 Model model_of(const Times& times) { return {profile_of(times), kMpi, Reach::Node, kMi}; }
 
-Message box(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
+Message box(MessageDirection direction, Place place, std::int64_t bytes = 64 * kKi) {
   return {direction, false, place, bytes, bytes / 8, Spread::Near, false, 16};
 }
-Message dense(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
+Message dense(MessageDirection direction, Place place, std::int64_t bytes = 64 * kKi) {
   return {direction, true, place, bytes, 1, Spread::Near, false, 0};
 }
 
@@ -75,7 +75,7 @@ TEST(Model, host_memory_is_packed_where_that_is_clearly_sooner) {
     const bool whole = turn % 2 == 0;
     if (whole) times["mpi/node/pack/box"] = 2 * time(random);
     const Model model = model_of(times);
-    for (const Direction direction : {Direction::Send, Direction::Receive}) {
+    for (const MessageDirection direction : {MessageDirection::Send, MessageDirection::Receive}) {
       for (const Place place : {kHost, kPinned}) {
         const double ends = times["pack/cpu/box"] + times["unpack/cpu/box"] + 2 * Model::kPacked;
         const double pack = whole ? times["mpi/node/pack/box"] : ends + times["mpi/node/packed"];
@@ -98,11 +98,12 @@ TEST(Model, host_memory_is_packed_where_that_is_clearly_sooner) {
 TEST(Model, packed_bytes_have_a_wire_of_their_own_unless_the_profile_is_older) {
   Times times = all_parts();
   times["mpi/node/packed"] = 5e-6;
-  const Message message = box(Direction::Send, kHost);
+  const Message message = box(MessageDirection::Send, kHost);
   const auto wire = [&] { return model_of(times).parts(Transport::Pack, message)->wire.value(); };
   EXPECT_NEAR(wire(), 5e-6, 1e-12);
-  EXPECT_NEAR(model_of(times).time(Transport::Library, dense(Direction::Send, kHost)).value(), 1e-6,
-              1e-12);
+  EXPECT_NEAR(
+      model_of(times).time(Transport::Library, dense(MessageDirection::Send, kHost)).value(), 1e-6,
+      1e-12);
   times.erase("mpi/node/packed");
   EXPECT_NEAR(wire(), 1e-6, 1e-12);
   times.erase("mpi/node/host");
@@ -124,8 +125,8 @@ TEST(Model, device_memory_goes_the_way_with_the_smallest_sum) {
     const double one_shot[] = {times["pack/one-shot/box"], times["unpack/one-shot/box"]};
     const double device =
         times["pack/device/box"] + times["mpi/node/device"] + times["unpack/device/box"];
-    for (const Direction direction : {Direction::Send, Direction::Receive}) {
-      const int here = direction == Direction::Send ? 0 : 1;
+    for (const MessageDirection direction : {MessageDirection::Send, MessageDirection::Receive}) {
+      const int here = direction == MessageDirection::Send ? 0 : 1;
       const double host = times["mpi/node/packed"] + std::min(staged[1 - here], one_shot[1 - here]);
       const std::map<double, Transport> sums = {{staged[here] + host, Transport::Staged},
                                                 {one_shot[here] + host, Transport::OneShot},
@@ -151,10 +152,10 @@ TEST(Model, a_library_that_is_not_gpu_aware_is_never_given_device_memory) {
   }
   times["copy/device-to-pinned"] = 1;
   const Model model = model_of(times);
-  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {false, 0}), Transport::OneShot);
-  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {true, 0}), Transport::Device);
-  EXPECT_EQ(model.choose(dense(Direction::Send, kDevice), {false, 0}), Transport::Staged);
-  const Transport aware = model.choose(dense(Direction::Send, kDevice), {true, 0}).value();
+  EXPECT_EQ(model.choose(box(MessageDirection::Send, kDevice), {false, 0}), Transport::OneShot);
+  EXPECT_EQ(model.choose(box(MessageDirection::Send, kDevice), {true, 0}), Transport::Device);
+  EXPECT_EQ(model.choose(dense(MessageDirection::Send, kDevice), {false, 0}), Transport::Staged);
+  const Transport aware = model.choose(dense(MessageDirection::Send, kDevice), {true, 0}).value();
   EXPECT_EQ(aware, Transport::Library);
 }
 
@@ -162,8 +163,8 @@ TEST(Model, the_two_directions_are_kept_apart) {
   Times times = all_parts();
   times["unpack/one-shot/box"] = 1e-5;
   const Model reads_are_slow = model_of(times);
-  EXPECT_EQ(reads_are_slow.choose(box(Direction::Send, kDevice), {}), Transport::OneShot);
-  EXPECT_EQ(reads_are_slow.choose(box(Direction::Receive, kDevice), {}), Transport::Staged);
+  EXPECT_EQ(reads_are_slow.choose(box(MessageDirection::Send, kDevice), {}), Transport::OneShot);
+  EXPECT_EQ(reads_are_slow.choose(box(MessageDirection::Receive, kDevice), {}), Transport::Staged);
 }
 
 TEST(Model, one_shot_limit_overrides_the_times) {
@@ -171,7 +172,7 @@ TEST(Model, one_shot_limit_overrides_the_times) {
   times["pack/one-shot/box"] = 1;
   const Model model = model_of(times);
   const auto chosen = [&](std::int64_t limit, std::int64_t bytes) {
-    return model.choose(box(Direction::Send, kDevice, bytes), {false, limit});
+    return model.choose(box(MessageDirection::Send, kDevice, bytes), {false, limit});
   };
   EXPECT_EQ(chosen(0, 4096), Transport::Staged);
   EXPECT_EQ(chosen(4096, 4096), Transport::OneShot);
@@ -179,8 +180,8 @@ TEST(Model, one_shot_limit_overrides_the_times) {
 }
 
 TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
-  const Message host = box(Direction::Send, kHost);
-  const Message device = box(Direction::Receive, kDevice);
+  const Message host = box(MessageDirection::Send, kHost);
+  const Message device = box(MessageDirection::Receive, kDevice);
   const auto without = [](const char* name) {
     Times times = all_parts();
     EXPECT_EQ(times.erase(name), 1U) << name;
@@ -206,7 +207,7 @@ TEST(Model, a_whole_message_that_was_measured_needs_no_times_of_its_ends) {
   Times times = all_parts();
   times["mpi/node/pack/box"] = 5e-7;
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) times.erase(name);
-  const Message message = box(Direction::Send, kHost);
+  const Message message = box(MessageDirection::Send, kHost);
   EXPECT_FALSE(model_of(times).parts(Transport::Pack, message));
   EXPECT_NEAR(model_of(times).time(Transport::Pack, message).value() * 1e6, 0.5, 1e-6);
   EXPECT_EQ(model_of(times).choose(message, {}), Transport::Pack);
@@ -217,7 +218,7 @@ TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
   std::erase_if(times, [](const auto& part) { return part.first.starts_with("mpi/"); });
   times["copy/device-to-pinned"] = 1e-5;
   const Model model = model_of(times);
-  const Message message = box(Direction::Send, kDevice);
+  const Message message = box(MessageDirection::Send, kDevice);
   EXPECT_EQ(model.choose(message, {false, 0}), Transport::OneShot);
   EXPECT_FALSE(model.time(Transport::OneShot, message));
   const auto parts = model.parts(Transport::OneShot, message);
@@ -229,12 +230,12 @@ TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
 TEST(Model, transports_that_can_not_carry_a_transfer_have_no_time) {
   const Model model = model_of(all_parts());
   for (const Transport transport : {Transport::Device, Transport::OneShot, Transport::Staged}) {
-    EXPECT_FALSE(model.parts(transport, box(Direction::Send, kHost))) << name_of(transport);
-    EXPECT_TRUE(model.parts(transport, box(Direction::Send, kDevice))) << name_of(transport);
+    EXPECT_FALSE(model.parts(transport, box(MessageDirection::Send, kHost))) << name_of(transport);
+    EXPECT_TRUE(model.parts(transport, box(MessageDirection::Send, kDevice))) << name_of(transport);
   }
-  EXPECT_FALSE(model.parts(Transport::Pack, box(Direction::Send, kDevice)));
-  EXPECT_FALSE(model.time(Transport::Library, box(Direction::Send, kDevice)));
-  EXPECT_TRUE(model.time(Transport::Library, dense(Direction::Send, kDevice)));
+  EXPECT_FALSE(model.parts(Transport::Pack, box(MessageDirection::Send, kDevice)));
+  EXPECT_FALSE(model.time(Transport::Library, box(MessageDirection::Send, kDevice)));
+  EXPECT_TRUE(model.time(Transport::Library, dense(MessageDirection::Send, kDevice)));
 }
 
 TEST(Model, pieces_of_a_staged_message_overlap) {
@@ -252,19 +253,20 @@ TEST(Model, pieces_of_a_staged_message_overlap) {
     return model.parts(Transport::Staged, message).value().end * 1e6;
   };
   constexpr double kOrder = Model::kStagedOrder * 1e6;
-  EXPECT_NEAR(end(box(Direction::Send, kDevice, kMi)), kOrder + 11 + 21, 1e-6);
+  EXPECT_NEAR(end(box(MessageDirection::Send, kDevice, kMi)), kOrder + 11 + 21, 1e-6);
   // The slower of the two sets the pace: the copy when packing, the kernel when unpacking.
-  EXPECT_NEAR(end(box(Direction::Send, kDevice, 8 * kMi)), kOrder + 11 + 21 + 7 * 20, 1e-6);
-  EXPECT_NEAR(end(box(Direction::Receive, kDevice, 8 * kMi)), kOrder + 31 + 21 + 7 * 30, 1e-6);
+  EXPECT_NEAR(end(box(MessageDirection::Send, kDevice, 8 * kMi)), kOrder + 11 + 21 + 7 * 20, 1e-6);
+  EXPECT_NEAR(end(box(MessageDirection::Receive, kDevice, 8 * kMi)), kOrder + 31 + 21 + 7 * 30,
+              1e-6);
   // Contiguous bytes are copied at once, from where they lie.
-  EXPECT_NEAR(end(dense(Direction::Send, kDevice, 8 * kMi)), 161, 1e-6);
+  EXPECT_NEAR(end(dense(MessageDirection::Send, kDevice, 8 * kMi)), 161, 1e-6);
 }
 
 TEST(Model, long_rows_are_left_to_the_library) {
   Times times = all_parts();
   times["mpi/node/system/box"] = 1;  // whatever was measured
   const Model model = model_of(times);
-  Message message = box(Direction::Send, kHost);
+  Message message = box(MessageDirection::Send, kHost);
   message.pitch = 4 * kPackMaxMeanBlock;
   message.blocks = message.bytes / kPackMaxMeanBlock;
   EXPECT_EQ(model.choose(message, {}), Transport::Pack);
@@ -284,7 +286,7 @@ TEST(Model, long_rows_are_left_to_the_library) {
 TEST(Model, only_nonblocking_messages_of_device_memory_pay_for_an_operation) {
   const Model model = model_of(all_parts());
   const auto paid = [&](Transport transport, Place place) {
-    Message message = box(Direction::Send, place);
+    Message message = box(MessageDirection::Send, place);
     const double blocking = model.parts(transport, message).value().end;
     message.nonblocking = true;
     return model.parts(transport, message).value().end - blocking;
@@ -306,14 +308,14 @@ TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
     if (result.name == "pack/cpu/indexed" && result.pitch > 2 * result.block) result.median = 1;
   }
   const Model model(profile, kMpi, Reach::Node, kMi);
-  Message message = box(Direction::Send, kHost);
+  Message message = box(MessageDirection::Send, kHost);
   message.pitch = 0;
   EXPECT_NEAR((model.parts(Transport::Pack, message)->end - Model::kPacked) * 1e6, 5, 1e-6);
   EXPECT_NEAR(model.time(Transport::Library, message).value() * 1e6, 50, 1e-6);
   EXPECT_EQ(model.choose(message, {}), Transport::Pack);
   times.erase("mpi/node/system/indexed");
   EXPECT_FALSE(model_of(times).choose(message, {}));
-  message = box(Direction::Send, kHost);
+  message = box(MessageDirection::Send, kHost);
   message.spread = Spread::Transpose;
   EXPECT_NEAR((model.parts(Transport::Pack, message)->end - Model::kPacked) * 1e6, 7, 1e-6);
   EXPECT_NEAR(model.time(Transport::Library, message).value() * 1e6, 70, 1e-6);
@@ -329,7 +331,7 @@ TEST(Model, shared_memory_is_chosen_where_it_is_clearly_faster_than_the_way_with
       times[name] = time(random);
     const double shared = times["mpi/node/shared/box"];
     const Model model = model_of(times);
-    for (const Direction direction : {Direction::Send, Direction::Receive}) {
+    for (const MessageDirection direction : {MessageDirection::Send, MessageDirection::Receive}) {
       for (const Place place : {kHost, kPinned}) {
         const Message message = box(direction, place);
         EXPECT_NEAR(model.time(Transport::Shared, message).value() / shared, 1, kRounding);
@@ -357,11 +359,12 @@ TEST(Model, only_host_memory_with_gaps_and_ranks_of_a_node_share) {
   const Profile profile = profile_of(parts_with_sharing());
   const Model node(profile, kMpi, Reach::Node, kMi);
   const Model net(profile, kMpi, Reach::Net, kMi);
-  const Message message = box(Direction::Send, kHost);
+  const Message message = box(MessageDirection::Send, kHost);
   EXPECT_EQ(node.shares(message, Transport::Library), true);
   EXPECT_FALSE(net.time(Transport::Shared, message));
   EXPECT_FALSE(net.shares(message, Transport::Library));
-  for (const Message& other : {dense(Direction::Send, kHost), box(Direction::Send, kDevice)}) {
+  for (const Message& other :
+       {dense(MessageDirection::Send, kHost), box(MessageDirection::Send, kDevice)}) {
     EXPECT_FALSE(node.time(Transport::Shared, other));
     EXPECT_FALSE(node.shares(other, Transport::Library));
   }
@@ -370,12 +373,12 @@ TEST(Model, only_host_memory_with_gaps_and_ranks_of_a_node_share) {
 }
 
 TEST(Model, each_kind_of_layout_has_times_of_its_own_by_shared_memory) {
-  Message transpose = box(Direction::Send, kHost);
+  Message transpose = box(MessageDirection::Send, kHost);
   transpose.spread = Spread::Transpose;
-  Message listed = box(Direction::Send, kHost);
+  Message listed = box(MessageDirection::Send, kHost);
   listed.pitch = 0;
   const std::map<std::string, Message> kinds = {
-      {"box", box(Direction::Send, kHost)}, {"indexed", listed}, {"transpose", transpose}};
+      {"box", box(MessageDirection::Send, kHost)}, {"indexed", listed}, {"transpose", transpose}};
   for (const auto& [kind, message] : kinds) {
     Times times = parts_with_sharing();
     EXPECT_EQ(model_of(times).shares(message, Transport::Library), true) << kind;
@@ -388,7 +391,7 @@ TEST(Model, each_kind_of_layout_has_times_of_its_own_by_shared_memory) {
 }
 
 TEST(Model, shared_memory_is_neither_chosen_nor_refused_where_nothing_sure_was_measured) {
-  const Message message = box(Direction::Send, kHost);
+  const Message message = box(MessageDirection::Send, kHost);
   for (const char* name : {"mpi/node/shared/box", "mpi/node/system/box"}) {
     Profile profile = profile_of(parts_with_sharing());
     for (Result& result : profile.results)
@@ -397,7 +400,7 @@ TEST(Model, shared_memory_is_neither_chosen_nor_refused_where_nothing_sure_was_m
     EXPECT_FALSE(model.shares(message, Transport::Library)) << name;
   }
   // Rows that nearly touch: the library moves them faster than was measured.
-  Message close = box(Direction::Send, kHost, 64 * kKi);
+  Message close = box(MessageDirection::Send, kHost, 64 * kKi);
   close.blocks = 256;
   close.pitch = 300;
   EXPECT_FALSE(model_of(parts_with_sharing()).shares(close, Transport::Library));
@@ -437,7 +440,8 @@ TEST(Model, no_choice_rests_on_a_doubtful_point) {
     const Model slow(doubtful, kMpi, Reach::Node, kMi);
     for (std::int64_t bytes = 64; bytes <= 16 * kMi; bytes *= 8) {
       for (const Place place : {kHost, kDevice}) {
-        for (const Direction direction : {Direction::Send, Direction::Receive}) {
+        for (const MessageDirection direction :
+             {MessageDirection::Send, MessageDirection::Receive}) {
           const Message message = box(direction, place, bytes);
           const auto chosen = fast.choose(message, {.gpu_aware = true});
           EXPECT_EQ(chosen, slow.choose(message, {.gpu_aware = true}))
@@ -458,13 +462,13 @@ TEST(Model, a_profile_of_a_busy_machine_chooses_nothing_and_predicts_nothing) {
   for (Result& result : busy.results) result.doubtful = "other processes used 2.0 of 2 CPUs";
   const Model model(busy, kMpi, Reach::Node, kMi);
   // Long rows, rows that nearly touch, and a size that a setting names have rules of their own.
-  Message rows = box(Direction::Send, kHost, 64 * kKi);
+  Message rows = box(MessageDirection::Send, kHost, 64 * kKi);
   rows.blocks = 16;
-  Message close = box(Direction::Send, kHost, 64 * kKi);
+  Message close = box(MessageDirection::Send, kHost, 64 * kKi);
   close.blocks = 256;
   close.pitch = 300;
   for (const Message& message :
-       {rows, close, box(Direction::Send, kHost), box(Direction::Send, kDevice)}) {
+       {rows, close, box(MessageDirection::Send, kHost), box(MessageDirection::Send, kDevice)}) {
     for (const std::int64_t limit : {std::int64_t{0}, kMi}) {
       EXPECT_FALSE(model.choose(message, {false, limit}));
       EXPECT_FALSE(model.choose(message, {true, limit}));

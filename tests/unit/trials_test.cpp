@@ -16,17 +16,17 @@ constexpr int kLeast = 3 * (Trials::kWarmUp + Trials::kFew);
 /// A rank of a program, by a clock of its own.
 class Rank {
  public:
-  using Cost = std::function<std::int64_t(const Trials::Subject&, const Trials::Way&)>;
+  using Cost = std::function<std::int64_t(const Trials::Subject&, const Trials::Selection&)>;
   explicit Rank(Cost cost) : cost_(std::move(cost)) {}
 
-  /// Begins a message of `bytes`, and returns its way.
-  Trials::Way begin(std::int64_t bytes, const Trials::Rule& by_rule, bool nonblocking = true,
-                    bool offerable = false) {
-    const Trials::Subject subject{{7, 8}, bytes, Direction::Send, nonblocking, offerable};
-    const Trials::Way way = trials_.way(subject, by_rule, now_);
-    now_ += cost_(subject, way);
+  /// Begins a message of `bytes`, and returns what was selected for it.
+  Trials::Selection begin(std::int64_t bytes, const Trials::Rule& by_rule, bool nonblocking = true,
+                          bool offerable = false) {
+    const Trials::Subject subject{{7, 8}, bytes, MessageDirection::Send, nonblocking, offerable};
+    const Trials::Selection selection = trials_.select(subject, by_rule, now_);
+    now_ += cost_(subject, selection);
     trials_.leave(now_, !nonblocking);
-    return way;
+    return selection;
   }
   void complete(std::int64_t took) {
     trials_.enter(now_);
@@ -46,16 +46,17 @@ class Rank {
 };
 
 Rank::Cost takes(std::int64_t left, std::int64_t packed) {
-  return [=](const Trials::Subject&, const Trials::Way& way) {
-    return way.transport == Transport::Pack ? packed : left;
+  return [=](const Trials::Subject&, const Trials::Selection& selection) {
+    return selection.transport == Transport::Pack ? packed : left;
   };
 }
 
-/// The way of the last of enough exchanges.
-Trials::Way after_trials(Rank& rank, const Trials::Rule& by_rule, std::int64_t computing = 0) {
+/// The selection for the last of enough exchanges.
+Trials::Selection after_trials(Rank& rank, const Trials::Rule& by_rule,
+                               std::int64_t computing = 0) {
   for (int i = 0; i < kEnough; ++i) {
-    const Trials::Way way = rank.begin(800, by_rule);
-    EXPECT_FALSE(way.settled && i < kLeast) << i;
+    const Trials::Selection selection = rank.begin(800, by_rule);
+    EXPECT_FALSE(selection.settled && i < kLeast) << i;
     rank.begin(800, by_rule);  // the same layout twice is one trial
     rank.compute(computing);
     rank.complete(50);
@@ -66,9 +67,9 @@ Trials::Way after_trials(Rank& rank, const Trials::Rule& by_rule, std::int64_t c
 
 TEST(Trials, keep_packing_where_the_rules_were_wrong) {
   Rank rank(takes(1000, 500));
-  const Trials::Way way = after_trials(rank, {Transport::Library});
-  EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.transport, Transport::Pack);
+  const Trials::Selection selection = after_trials(rank, {Transport::Library});
+  EXPECT_TRUE(selection.settled);
+  EXPECT_EQ(selection.transport, Transport::Pack);
   EXPECT_EQ(rank.found().packed, 1U);
   // The exchange has two messages, and the call that completes them.
   EXPECT_EQ(rank.found().moved_ns, 2 * 500 + 50U);
@@ -93,16 +94,17 @@ TEST(Trials, do_not_count_what_a_program_computes_meanwhile) {
 
 TEST(Trials, one_late_neighbour_changes_nothing) {
   int message = 0;
-  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    return (way.transport == Transport::Pack ? 500 : 1000) + (++message % 13 == 0 ? 100000 : 0);
+  Rank rank([&](const Trials::Subject&, const Trials::Selection& selection) {
+    return (selection.transport == Transport::Pack ? 500 : 1000) +
+           (++message % 13 == 0 ? 100000 : 0);
   });
   EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Pack);
 }
 
 TEST(Trials, two_exchanges_in_turn_are_tried_each_by_itself) {
   // Packing is faster for the short messages only.
-  Rank rank([](const Trials::Subject& subject, const Trials::Way& way) {
-    const bool slow = (way.transport == Transport::Pack) == (subject.bytes > 1000);
+  Rank rank([](const Trials::Subject& subject, const Trials::Selection& selection) {
+    const bool slow = (selection.transport == Transport::Pack) == (subject.bytes > 1000);
     return slow ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
@@ -117,9 +119,9 @@ TEST(Trials, two_exchanges_in_turn_are_tried_each_by_itself) {
 
 TEST(Trials, an_exchange_goes_one_way_and_keeps_what_made_all_of_it_faster) {
   // Packing costs the long message less than it saves for the short one.
-  Rank rank([](const Trials::Subject& subject, const Trials::Way& way) {
-    if (subject.bytes == 500) return way.transport == Transport::Pack ? 1000 : 9000;
-    return way.transport == Transport::Pack ? 2000 : 1000;
+  Rank rank([](const Trials::Subject& subject, const Trials::Selection& selection) {
+    if (subject.bytes == 500) return selection.transport == Transport::Pack ? 1000 : 9000;
+    return selection.transport == Transport::Pack ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
     const Transport first = rank.begin(500, {Transport::Library}).transport;
@@ -133,15 +135,15 @@ TEST(Trials, an_exchange_goes_one_way_and_keeps_what_made_all_of_it_faster) {
 TEST(Trials, blocking_calls_are_exchanges) {
   Rank rank(takes(1000, 500));
   for (int i = 0; i < kEnough; ++i) rank.begin(800, {Transport::Library}, false);
-  const Trials::Way way = rank.begin(800, {Transport::Library}, false);
-  EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.transport, Transport::Pack);
+  const Trials::Selection selection = rank.begin(800, {Transport::Library}, false);
+  EXPECT_TRUE(selection.settled);
+  EXPECT_EQ(selection.transport, Transport::Pack);
 }
 
 TEST(Trials, an_exchange_ends_with_the_next_message_of_any_kind) {
   Trials trials;
-  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
-  EXPECT_FALSE(trials.way(subject, {Transport::Library}, 0).settled);
+  const Trials::Subject subject{{7, 8}, 800, MessageDirection::Send, true};
+  EXPECT_FALSE(trials.select(subject, {Transport::Library}, 0).settled);
   trials.leave(10, false);
   trials.begin();  // one more of the same exchange
   EXPECT_TRUE(trials.is_open());
@@ -167,17 +169,17 @@ TEST(Trials, end_for_new_layouts_when_there_are_many) {
     EXPECT_FALSE(rank.begin(8 + i, {Transport::Library}).settled);
     rank.complete(1);
   }
-  const Trials::Way way = rank.begin(7, {Transport::Library});
-  EXPECT_TRUE(way.settled);
-  EXPECT_FALSE(way.tried);
+  const Trials::Selection selection = rank.begin(7, {Transport::Library});
+  EXPECT_TRUE(selection.settled);
+  EXPECT_FALSE(selection.tried);
   EXPECT_EQ(rank.found().unsettled, 1024U);
 }
 
 TEST(Trials, leave_shared_memory_where_the_library_alone_is_faster) {
   // By the rules it is shared.
   const auto costs = [](std::int64_t shared) {
-    return [shared](const Trials::Subject&, const Trials::Way& way) {
-      return way.shares ? shared : way.transport == Transport::Pack ? 3000 : 1000;
+    return [shared](const Trials::Subject&, const Trials::Selection& selection) {
+      return selection.shares ? shared : selection.transport == Transport::Pack ? 3000 : 1000;
     };
   };
   Rank slow(costs(1500));
@@ -189,18 +191,18 @@ TEST(Trials, leave_shared_memory_where_the_library_alone_is_faster) {
 
 TEST(Trials, start_from_the_profile_and_try_shared_memory_where_that_says_no) {
   const auto costs = [](std::int64_t shared) {
-    return [shared](const Trials::Subject&, const Trials::Way& way) {
-      return way.shares ? shared : way.transport == Transport::Pack ? 900 : 1000;
+    return [shared](const Trials::Subject&, const Trials::Selection& selection) {
+      return selection.shares ? shared : selection.transport == Transport::Pack ? 900 : 1000;
     };
   };
   for (const Transport transport : {Transport::Library, Transport::Pack}) {
     const Trials::Rule unshared{transport, false, true};
     Rank fast(costs(500));
-    const Trials::Way first = fast.begin(800, unshared);
+    const Trials::Selection first = fast.begin(800, unshared);
     EXPECT_EQ(first.transport, transport);
     EXPECT_FALSE(first.shares || first.settled);
     fast.complete(50);
-    const Trials::Way last = after_trials(fast, unshared);
+    const Trials::Selection last = after_trials(fast, unshared);
     EXPECT_TRUE(last.settled && last.shares);
     EXPECT_EQ(last.transport, transport);  // to ranks that share no memory
     EXPECT_EQ(fast.found().shared, 1U);
@@ -217,12 +219,12 @@ TEST(Trials, shared_memory_is_no_way_of_its_own_where_the_rules_take_it_or_nothi
   for (const Trials::Rule& rule :
        {Trials::Rule{Transport::Library, true, true}, {Transport::Library}}) {
     int exchanges = 0;
-    Rank rank([&](const Trials::Subject&, const Trials::Way&) {
+    Rank rank([&](const Trials::Subject&, const Trials::Selection&) {
       ++exchanges;
       return 1000;
     });
-    Trials::Way way;
-    while (!(way = rank.begin(800, rule)).settled) rank.complete(50);
+    Trials::Selection selection;
+    while (!(selection = rank.begin(800, rule)).settled) rank.complete(50);
     EXPECT_EQ(exchanges, 3 * (Trials::kWarmUp + Trials::kTimed) + 1);
   }
 }
@@ -230,15 +232,16 @@ TEST(Trials, shared_memory_is_no_way_of_its_own_where_the_rules_take_it_or_nothi
 TEST(Trials, what_may_be_offered_is_also_packed_into_shared_memory_and_the_faster_is_kept) {
   const Trials::Rule shareable{Transport::Library, true, true};
   for (const bool offers_win : {true, false}) {
-    Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-      if (!way.shares) return 1500;
-      return way.offers == offers_win ? 800 : 1000;
+    Rank rank([&](const Trials::Subject&, const Trials::Selection& selection) {
+      if (!selection.shares) return 1500;
+      return selection.offers == offers_win ? 800 : 1000;
     });
-    Trials::Way way;
-    for (int i = 0; i <= kEnough && !(way = rank.begin(800, shareable, true, true)).settled; ++i)
+    Trials::Selection selection;
+    for (int i = 0; i <= kEnough && !(selection = rank.begin(800, shareable, true, true)).settled;
+         ++i)
       rank.complete(50);
-    EXPECT_TRUE(way.settled && way.shares);
-    EXPECT_EQ(way.offers, offers_win);
+    EXPECT_TRUE(selection.settled && selection.shares);
+    EXPECT_EQ(selection.offers, offers_win);
     EXPECT_EQ(rank.found().shared, 1U);
     EXPECT_EQ(rank.found().moved_ns, 850U);
   }
@@ -246,8 +249,8 @@ TEST(Trials, what_may_be_offered_is_also_packed_into_shared_memory_and_the_faste
 
 TEST(Trials, a_hopeless_way_is_not_tried_to_the_end) {
   int hopeless = 0;
-  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    if (way.transport != Transport::Pack) return 1000;
+  Rank rank([&](const Trials::Subject&, const Trials::Selection& selection) {
+    if (selection.transport != Transport::Pack) return 1000;
     ++hopeless;
     return 5000;
   });
@@ -263,17 +266,17 @@ TEST(Trials, a_way_is_judged_once_it_is_warm) {
   std::array<std::int64_t, 2> ran{200'000, 0};
   Trials trials(0);
   std::int64_t now = 1'000'000'000;
-  Trials::Way way;
-  for (int i = 0; i < 10'000 && !way.settled; ++i) {
-    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Transport::Pack}, now);
-    const bool left = way.transport == Transport::Library;
+  Trials::Selection selection;
+  for (int i = 0; i < 10'000 && !selection.settled; ++i) {
+    selection = trials.select({{7, 8}, 800, MessageDirection::Send, true}, {Transport::Pack}, now);
+    const bool left = selection.transport == Transport::Library;
     const std::int64_t took = (left ? 2000 : 3000) + (ran[left] < Trials::kWarmsIn / 2 ? 4000 : 0);
     ran[left] += took;
     trials.leave(now += took, true);
     trials.begin();
   }
-  EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.transport, Transport::Library);
+  EXPECT_TRUE(selection.settled);
+  EXPECT_EQ(selection.transport, Transport::Library);
 }
 
 TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
@@ -281,10 +284,10 @@ TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
   std::int64_t lost = 0;
   std::int64_t now = 0;
   Trials trials(now, 0);
-  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
+  const Trials::Subject subject{{7, 8}, 800, MessageDirection::Send, true};
   for (int i = 0; i < 20'000; ++i) {
-    const Trials::Way way = trials.way(subject, {Transport::Library}, now);
-    const bool slow = way.transport == Transport::Pack;
+    const Trials::Selection selection = trials.select(subject, {Transport::Library}, now);
+    const bool slow = selection.transport == Transport::Pack;
     const std::int64_t took = 1000 + (slow ? kSlow : 0);
     if (slow) lost += kSlow;
     now += took + 100'000;
@@ -308,10 +311,10 @@ TEST(Trials, pause_where_to_time_all_messages_would_take_long) {
       continue;
     }
     for (int i = 0; i < 300; ++i) {
-      const Trials::Way way =
-          trials.way({{7, 8}, i, Direction::Send, true}, {Transport::Pack}, now);
-      settled = way.settled && !way.paused;
-      on_trial += way.settled ? 0 : Trials::kCallCost;
+      const Trials::Selection selection =
+          trials.select({{7, 8}, i, MessageDirection::Send, true}, {Transport::Pack}, now);
+      settled = selection.settled && !selection.paused;
+      on_trial += selection.settled ? 0 : Trials::kCallCost;
       trials.leave(now += 100, i == 299);
     }
     trials.begin();
@@ -325,12 +328,13 @@ TEST(Trials, settle_although_exchanges_are_rare_and_short) {
   // One of 1.2 us every half a second, and a review each minute.
   Trials trials(0);
   std::int64_t now = 0;
-  Trials::Way way;
+  Trials::Selection selection;
   int settled = 0;
   for (int i = 0; i < 2000; ++i) {
-    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Transport::Library}, now);
-    settled += way.settled && !way.paused ? 1 : 0;
-    trials.leave(now += way.transport == Transport::Pack ? 700 : 1200, true);
+    selection =
+        trials.select({{7, 8}, 800, MessageDirection::Send, true}, {Transport::Library}, now);
+    settled += selection.settled && !selection.paused ? 1 : 0;
+    trials.leave(now += selection.transport == Transport::Pack ? 700 : 1200, true);
     trials.begin();
     now += 500'000'000;
     if (i % 120 == 119) trials.review(now);
@@ -340,17 +344,17 @@ TEST(Trials, settle_although_exchanges_are_rare_and_short) {
 
 TEST(Trials, a_neighbour_that_is_very_late_once_ends_no_trials) {
   bool late = false;
-  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    const bool first = way.transport == Transport::Pack && !std::exchange(late, true);
-    return first ? 1'000'000'000 : way.transport == Transport::Pack ? 500 : 1000;
+  Rank rank([&](const Trials::Subject&, const Trials::Selection& selection) {
+    const bool first = selection.transport == Transport::Pack && !std::exchange(late, true);
+    return first ? 1'000'000'000 : selection.transport == Transport::Pack ? 500 : 1000;
   });
   EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Pack);
 }
 
 TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
   bool changed = false;
-  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    return (way.transport == Transport::Pack) != changed ? 500 : 1000;
+  Rank rank([&](const Trials::Subject&, const Trials::Selection& selection) {
+    return (selection.transport == Transport::Pack) != changed ? 500 : 1000;
   });
   EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Pack);
   changed = true;
@@ -368,17 +372,17 @@ TEST(Trials, blocking_calls_that_follow_each_other_are_one_exchange) {
   // To leave the send to the library costs its receiver more than it saves.
   Trials trials(0, 0);
   std::int64_t now = 1'000'000'000;
-  const Trials::Subject send{{7, 8}, 800, Direction::Send, false};
-  const Trials::Subject receive{{7, 8}, 800, Direction::Receive, false};
+  const Trials::Subject send{{7, 8}, 800, MessageDirection::Send, false};
+  const Trials::Subject receive{{7, 8}, 800, MessageDirection::Receive, false};
   for (int i = 0; i < kEnough; ++i) {
-    const bool left = trials.way(send, {Transport::Pack}, now).transport == Transport::Library;
+    const bool left = trials.select(send, {Transport::Pack}, now).transport == Transport::Library;
     trials.leave(now += left ? 500 : 1000, true);
     trials.begin();
-    trials.way(receive, {Transport::Pack}, now);
+    trials.select(receive, {Transport::Pack}, now);
     trials.leave(now += left ? 3000 : 1000, true);
     trials.begin();
   }
-  EXPECT_EQ(trials.way(send, {Transport::Pack}, now).transport, Transport::Pack);
+  EXPECT_EQ(trials.select(send, {Transport::Pack}, now).transport, Transport::Pack);
 }
 
 TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
@@ -386,17 +390,17 @@ TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
   int packed = 0;
   Trials trials(0, 0);
   std::int64_t now = 1'000'000'000;
-  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
-  Trials::Way way;
-  for (int i = 0; i < 1000 && !way.settled; ++i) {
-    way = trials.way(subject, {Transport::Library}, now);
-    const bool is_new = way.transport == Transport::Pack && ++packed < 100;
-    now += is_new ? 9000 : way.transport == Transport::Pack ? 500 : 1000;
+  const Trials::Subject subject{{7, 8}, 800, MessageDirection::Send, true};
+  Trials::Selection selection;
+  for (int i = 0; i < 1000 && !selection.settled; ++i) {
+    selection = trials.select(subject, {Transport::Library}, now);
+    const bool is_new = selection.transport == Transport::Pack && ++packed < 100;
+    now += is_new ? 9000 : selection.transport == Transport::Pack ? 500 : 1000;
     trials.leave(now, true, is_new);
     now += 10'000'000;
   }
-  EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.transport, Transport::Pack);
+  EXPECT_TRUE(selection.settled);
+  EXPECT_EQ(selection.transport, Transport::Pack);
 }
 
 }  // namespace

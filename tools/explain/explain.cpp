@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -18,6 +17,8 @@
 #include "command/wrap.hpp"
 #include "device/backend.hpp"
 #include "expression/parser.hpp"
+#include "measure/summary.hpp"
+#include "measure/timing.hpp"
 #include "settings/counted.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
@@ -85,19 +86,13 @@ class Strided {
 /// Median time of a run, of at least 5 and at most 1000 runs in about 0.2 s (fewer than 5 where
 /// they take a second), after one to warm up. [µs]
 double median_us(const CopyPlan& plan, std::byte* to, const std::byte* from) {
-  using Clock = std::chrono::steady_clock;
-  plan.run(to, from);
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  while (times.size() < 1000 &&
-         Clock::now() - begin < std::chrono::milliseconds(times.size() < 5 ? 1000 : 200)) {
-    const auto before = Clock::now();
-    plan.run(to, from);
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - before).count());
-  }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
-                   times.end());
-  return times[times.size() / 2];
+  const auto run = [&] { plan.run(to, from); };
+  run();
+  std::vector<double> seconds;
+  const measure::Stopwatch since_begin;
+  while (seconds.size() < 1000 && since_begin.seconds() < (seconds.size() < 5 ? 1 : 0.2))
+    seconds.push_back(measure::time_calls(1, run));
+  return 1e6 * measure::summarize(std::move(seconds)).median;
 }
 
 /// Nothing if that would take too much time or memory.

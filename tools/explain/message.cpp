@@ -14,7 +14,7 @@
 namespace strake::explain {
 namespace {
 
-using machine::Direction;
+using machine::MessageDirection;
 using machine::Model;
 using machine::Reach;
 using machine::Transport;
@@ -92,7 +92,7 @@ std::optional<Transport> choose_on_device(const Model& model, const machine::Mes
   return transport;
 }
 
-End end_of(const Model& model, const Layout& layout, Direction direction, MemoryKind memory,
+End end_of(const Model& model, const Layout& layout, MessageDirection direction, MemoryKind memory,
            const std::string& mpi, bool aware, bool on_node) {
   End end{direction, memory, {}, Decided::BuiltIn, exchange::Reason::None};
   const machine::Message message{.direction = direction,
@@ -167,11 +167,12 @@ Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to) {
       const Model model(profile, mpi, link, settings::number(settings::Id::chunk));
       const bool aware = is_aware(profile, mpi);
       const bool on_node = link == Reach::Node;
-      out.all.push_back({mpi,
-                         aware,
-                         link,
-                         {end_of(model, layout, Direction::Send, from, mpi, aware, on_node),
-                          end_of(model, layout, Direction::Receive, to, mpi, aware, on_node)}});
+      out.all.push_back(
+          {mpi,
+           aware,
+           link,
+           {end_of(model, layout, MessageDirection::Send, from, mpi, aware, on_node),
+            end_of(model, layout, MessageDirection::Receive, to, mpi, aware, on_node)}});
     }
   }
   return out;
@@ -211,7 +212,7 @@ nlohmann::ordered_json to_json(const Messages& messages) {
         one["total_us"] = us(made.total);
         side["candidates"].push_back(std::move(one));
       }
-      entry[end.direction == Direction::Send ? "send" : "receive"] = std::move(side);
+      entry[end.direction == MessageDirection::Send ? "send" : "receive"] = std::move(side);
     }
     json["messages"].push_back(std::move(entry));
   }
@@ -225,7 +226,7 @@ std::string to_text(const Messages& messages) {
     for (const End& end : message.ends) {
       text += fmt::format(
           "    {:<20} {:>9} {:>9} {:>9} {:>9}   {}\n",
-          fmt::format("{} {}", end.direction == Direction::Send ? "send from" : "receive in",
+          fmt::format("{} {}", end.direction == MessageDirection::Send ? "send from" : "receive in",
                       name_of(end.memory)),
           "this end", "MPI", "other end", "total us", decided_text(end));
       for (const Candidate& made : end.candidates) {

@@ -35,7 +35,7 @@ enum class Decided : std::uint8_t {
 };
 
 struct End {
-  machine::Direction direction = machine::Direction::Send;
+  machine::MessageDirection direction = machine::MessageDirection::Send;
   MemoryKind memory = MemoryKind::Host;
   std::vector<Candidate> candidates;
   Decided decided = Decided::BuiltIn;

@@ -44,7 +44,7 @@ Decision by_rule(const std::string& library, const Layout& layout, bool pipeline
             fmt::format("{}, and a built-in rule takes that way from {} bytes on",
                         blocks_text(layout), settings::number(settings::Id::share_limit))};
   }
-  const machine::Message message{.direction = machine::Direction::Send,
+  const machine::Message message{.direction = machine::MessageDirection::Send,
                                  .dense = false,
                                  .place = {},
                                  .bytes = layout.size_bytes(),

@@ -16,8 +16,6 @@
 namespace strake::measure {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // /proc/stat counts by ticks of 10 ms: a shorter time tells nothing of a CPU.
 constexpr double kShortest = 0.5;  // [s]
 constexpr auto kAtStart = std::chrono::milliseconds(200);
@@ -106,11 +104,11 @@ CpuTimes Watch::now() const {
 double Watch::reference() {
   double shortest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kReferences; ++i) {
-    const auto begin = Clock::now();
-    asm volatile("" ::"g"(from_.data()) : "memory");
-    std::memcpy(to_.data(), from_.data(), kReferenceBytes);
-    asm volatile("" ::"g"(to_.data()) : "memory");
-    shortest = std::min(shortest, std::chrono::duration<double>(Clock::now() - begin).count());
+    shortest = std::min(shortest, time_calls(1, [this] {
+                          asm volatile("" ::"g"(from_.data()) : "memory");
+                          std::memcpy(to_.data(), from_.data(), kReferenceBytes);
+                          asm volatile("" ::"g"(to_.data()) : "memory");
+                        }));
   }
   return shortest;
 }

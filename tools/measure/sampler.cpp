@@ -52,8 +52,6 @@ Samples set_of(std::vector<double> times, std::int64_t iterations, std::uint64_t
   return set;
 }
 
-double spread(const Samples& samples) { return (samples.p90 - samples.p10) / samples.median; }
-
 }  // namespace
 
 Samples sample(const TimedRun& run, const Sampling& sampling) {
@@ -75,7 +73,7 @@ Samples sample(const TimedRun& run, const Sampling& sampling) {
       }
     }
     const Samples set = set_of(times, iterations, static_cast<std::uint64_t>(tries));
-    if (tries == 1 || set.iid || spread(set) < spread(best)) best = set;
+    if (tries == 1 || set.iid || relative_spread(set) < relative_spread(best)) best = set;
     best.tries = tries;
     const bool time_for_another = begin.seconds() + set_begin.seconds() < sampling.share_s;
     if (set.iid || tries >= sampling.most_tries || !time_for_another) return best;

@@ -1,4 +1,9 @@
 /// \file  Takes samples of an operation until they may be taken for i.i.d., or the time is up.
+/// The clock (timing.hpp), the percentiles and the spread (summary.hpp) are also the benchmarks'.
+/// How many calls a sample has, and how many samples there are, is not: a benchmark plans both
+/// before its first sample (bench/support/sampling.hpp), since several bodies, and several jobs,
+/// take turns by one plan. A profile measures one operation at a time, whose time may be a
+/// device's, so samples become longer, and sets are taken again, as the samples before them say.
 #pragma once
 
 #include <cstdint>

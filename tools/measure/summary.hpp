@@ -16,4 +16,11 @@ struct Summary {
 /// Percentiles between two samples are interpolated. \throws std::invalid_argument  no samples
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
+/// Half the distance from p10 to p90 of a Summary, or of a result of a profile, as a part of its
+/// median.
+template <typename Percentiles>
+[[nodiscard]] double relative_spread(const Percentiles& of) noexcept {
+  return (of.p90 - of.p10) / 2 / of.median;
+}
+
 }  // namespace strake::measure

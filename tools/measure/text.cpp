@@ -6,8 +6,12 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "command/wrap.hpp"
+#include "summary.hpp"
+#include "text_table.hpp"
 
 namespace strake::measure {
 namespace {
@@ -30,7 +34,7 @@ std::string limit_text(const machine::Result& result) {
 /// Half the distance from p10 to p90, as a part of the median: "3 %".
 std::string spread_text(const machine::Result& result) {
   if (result.median <= 0) return "";
-  const double spread = 50 * (result.p90 - result.p10) / result.median;
+  const double spread = 100 * relative_spread(result);
   if (spread >= 999.5) return "> 999 %";
   return fmt::format("{:.{}f} %", spread, spread < 0.95 ? 1 : 0);
 }
@@ -73,8 +77,8 @@ std::string case_text(const Case& what) {
 }
 
 std::string table(std::span<const machine::Result> results) {
-  constexpr std::array<int, 7> kWidths = {8, 8, 8, 6, 9, 8, 8};
-  constexpr int kLimitWidth = 8;
+  constexpr std::array<std::size_t, 7> kWidths = {8, 8, 8, 6, 9, 8, 8};
+  constexpr std::size_t kLimitWidth = 8;
   constexpr std::string_view kDoubtful = "  doubtful";
   bool limited = false;
   bool doubts = false;
@@ -84,34 +88,35 @@ std::string table(std::span<const machine::Result> results) {
   }
   std::size_t room =
       command::kColumns - (limited ? kLimitWidth : 0) - (doubts ? kDoubtful.size() : 0);
-  for (const int width : kWidths) room -= static_cast<std::size_t>(width);
+  for (const std::size_t each : kWidths) room -= each;
   std::size_t width = 4;
   for (const machine::Result& result : results)
     if (result.name.size() <= room) width = std::max(width, result.name.size());
 
-  const auto row = [&](const std::string& name, const std::array<std::string, 7>& cells,
-                       const std::string& limit, std::string_view end) {
-    // A name too long for its column has a line to itself.
-    std::string text = name.size() > width ? fmt::format("{}\n{:{}}", name, "", width)
-                                           : fmt::format("{:<{}}", name, width);
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      text += fmt::format("{:>{}}", cells[i], kWidths[i]);
-    if (limited) text += fmt::format("{:>{}}", limit, kLimitWidth);
-    return fmt::format("{}{}\n", text, end);
+  std::vector<TextTable::Column> columns = {{.gap = 0, .width = width}};
+  const auto add_column = [&](std::size_t number_width) {
+    columns.push_back({TextTable::Align::Right, 0, number_width});
   };
-  std::string text =
-      row("name", {"bytes", "block", "pitch", "count", "median", "±", "GB/s"}, "of max", "");
+  for (const std::size_t each : kWidths) add_column(each);
+  if (limited) add_column(kLimitWidth);
+  columns.push_back({.gap = 0});
+  TextTable made(std::move(columns));
+  const auto add = [&](TextTable::Row cells, std::string limit, std::string_view end) {
+    if (limited) cells.push_back(std::move(limit));
+    cells.emplace_back(end);
+    made.add(std::move(cells));
+  };
+  add({"name", "bytes", "block", "pitch", "count", "median", "±", "GB/s"}, "of max", "");
   std::string before;
   for (const machine::Result& result : results) {
-    text +=
-        row(result.name == before ? "" : result.name,
-            {size_or_nothing(result.bytes), size_or_nothing(result.block),
-             size_or_nothing(result.pitch), result.count == 0 ? "" : std::to_string(result.count),
-             time_text(result.median), spread_text(result), rate_text(result)},
-            limit_text(result), result.doubtful.empty() ? "" : kDoubtful);
+    add({result.name == before ? "" : result.name, size_or_nothing(result.bytes),
+         size_or_nothing(result.block), size_or_nothing(result.pitch),
+         result.count == 0 ? "" : std::to_string(result.count), time_text(result.median),
+         spread_text(result), rate_text(result)},
+        limit_text(result), result.doubtful.empty() ? "" : kDoubtful);
     before = result.name;
   }
-  return text;
+  return made.text(false);
 }
 
 }  // namespace strake::measure

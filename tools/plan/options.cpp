@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "command/not_empty.hpp"
+#include "plan/graph_option.hpp"
 
 namespace strake::plan {
 namespace {
@@ -70,7 +71,7 @@ void check_together(const Options& options) {
   if (options.machines) return;
   if (!options.nodes && !is_sweep) throw CLI::RequiredError("--nodes");
   if (!options.places && options.machine.empty()) throw CLI::RequiredError("--gpus-per-node");
-  if (!options.has_grid) throw CLI::RequiredError("--grid");
+  if (!options.has_grid && options.graph.empty()) throw CLI::RequiredError("--grid");
   const auto excludes = [](bool both, const char* one, const char* other) {
     if (both) throw CLI::ExcludesError(one, other);
   };
@@ -86,7 +87,7 @@ void check_together(const Options& options) {
 void add_job(CLI::App& app, Options& options) {
   app.add_option("--nodes", options.nodes, "Nodes of the job")->type_name("INT");
   app.add_option("--gpus-per-node", options.places,
-                 "GPUs of a node, or ranks, with --host; those of the --machine")
+                 "GPUs of a node, or ranks, with --host or --graph; those of the --machine")
       ->type_name("INT");
   app.add_option_function<std::string>(
          "--grid",
@@ -157,6 +158,7 @@ void add_options(CLI::App& app, Options& options) {
   add_job(app, options);
   add_machine(app, options);
   add_output(app, options);
+  add_graph_option(app, options.graph);
   app.final_callback([&options] { check_together(options); });
 }
 

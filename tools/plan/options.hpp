@@ -20,6 +20,7 @@ struct Options {
   std::string profile;
   std::string bandwidths;
   std::string machine;
+  std::string graph;       ///< a file, in place of a grid
   std::vector<int> sweep;  ///< node counts
   bool is_weak = false;    ///< the grid is that of one node
   std::string svg;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/graph_option.hpp"
 #include "plan/options.hpp"
 #include "plan/show.hpp"
 #include "plan/sweep.hpp"
@@ -68,6 +69,8 @@ int run(const Options& options) {
     fmt::print("{}", machines_text());
     return 0;
   }
+  if (!options.graph.empty())
+    return show_graph(options.graph, *options.nodes, *options.places, options.json);
   const Question question = question_of(options);
   std::optional<machine::Profile> profile;
   if (!options.profile.empty()) profile = report::read_profile(options.profile).profile;

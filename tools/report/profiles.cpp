@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "measure/summary.hpp"
 #include "report/units.hpp"
 
 namespace strake::report {
@@ -16,7 +17,8 @@ double rate_of(const machine::Result& result) noexcept {
 }
 
 bool doubtful(const machine::Result& result) noexcept {
-  return !result.doubtful.empty() || result.p90 - result.p10 > 0.25 * result.median;
+  constexpr double kMostSpread = 0.125;
+  return !result.doubtful.empty() || measure::relative_spread(result) > kMostSpread;
 }
 
 std::string shape_text(const machine::Result& result) {

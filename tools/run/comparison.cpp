@@ -10,6 +10,7 @@
 
 #include "forms.hpp"
 #include "sentence.hpp"
+#include "text_table.hpp"
 
 namespace strake::run {
 namespace {
@@ -110,12 +111,12 @@ KindIndex Comparison::best() const {
 std::string Comparison::sentence() const { return sentence_of(*this); }
 
 std::string Comparison::table() const {
-  std::string text;
-  const auto row = [&](std::string_view name, const std::vector<std::string>& cells) {
-    text += fmt::format("  {:<13}", name);
-    for (const std::string& one : cells) text += fmt::format("  {:<24}", one);
-    while (text.ends_with(' ')) text.pop_back();
-    text += '\n';
+  constexpr std::size_t kNames = 13;
+  constexpr std::size_t kTimes = 24;
+  TextTable table({{.width = kNames}, {.width = kTimes}, {.width = kTimes}, {.width = kTimes}});
+  const auto row = [&](std::string_view name, TextTable::Row cells) {
+    cells.emplace(cells.begin(), name);
+    table.add(std::move(cells));
   };
   const bool three = kinds() > kHeap;
   const auto rows = [&](std::string_view name, Spread (Comparison::*spread)(KindIndex) const,
@@ -128,7 +129,7 @@ std::string Comparison::table() const {
       return ratio ? ratio(between(longer, shorter)) : std::string();
     };
     if (!three) cells.push_back(ratio_of_two(kAlone, kUnder));
-    row(name, cells);
+    row(name, std::move(cells));
     if (!three || !ratio) return;
     // A third column leaves no room for ratios beside the times.
     row("alone / this", {"", ratio_of_two(kAlone, kUnder), ratio_of_two(kAlone, kHeap)});
@@ -137,14 +138,14 @@ std::string Comparison::table() const {
   std::vector<std::string> titles;
   for (std::size_t kind = 0; kind < kinds(); ++kind) titles.emplace_back(kKinds[kind].name);
   if (!three) titles.emplace_back("alone / Strake");
-  row("", titles);
+  row("", std::move(titles));
   rows("whole run", &Comparison::wall, times, [](const Difference& two) { return cell(two.wall); });
   if (has_mpi_time_) {
     rows("time in MPI", &Comparison::in_mpi, times,
          [](const Difference& two) { return cell(*two.in_mpi); });
     rows("share of MPI", &Comparison::share, shares, nullptr);
   }
-  return text;
+  return table.text();
 }
 
 Json Comparison::json() const {

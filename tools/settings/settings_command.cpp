@@ -10,6 +10,7 @@
 
 #include "command/wrap.hpp"
 #include "settings/settings.hpp"
+#include "text_table.hpp"
 
 namespace strake::settings_command {
 namespace {
@@ -48,20 +49,16 @@ const char* source_of(const Setting& setting) {
 }  // namespace
 
 std::string to_text() {
-  std::size_t name_width = 0;
-  std::size_t default_width = 0;
-  std::size_t value_width = 0;
+  TextTable table({{.gap = 0}, {}, {}, {}});
+  table.add({"setting", "default", "value", "from"});
+  for (const Setting& setting : settings::all())
+    table.add({std::string(setting.name), or_nothing(setting.default_value),
+               or_nothing(setting.value), source_of(setting)});
+  const std::vector<std::string> lines = table.lines();
+  std::string text = lines[0] + "\n";
+  std::size_t row = 0;
   for (const Setting& setting : settings::all()) {
-    name_width = std::max(name_width, std::string_view(setting.name).size());
-    default_width = std::max(default_width, or_nothing(setting.default_value).size());
-    value_width = std::max(value_width, or_nothing(setting.value).size());
-  }
-  std::string text = fmt::format("{:{}}  {:{}}  {:{}}  from\n", "setting", name_width, "default",
-                                 default_width, "value", value_width);
-  for (const Setting& setting : settings::all()) {
-    text += fmt::format("{:{}}  {:{}}  {:{}}  {}\n", setting.name, name_width,
-                        or_nothing(setting.default_value), default_width, or_nothing(setting.value),
-                        value_width, source_of(setting));
+    text += lines[++row] + "\n";
     const std::string help = fmt::format("{} ({})", setting.help, values_of(setting));
     text += "    " + command::wrapped(help, 4, 4) + "\n";
   }

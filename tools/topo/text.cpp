@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command/wrap.hpp"
 #include "report/one_size.hpp"
 #include "report/units.hpp"
 #include "settings/counted.hpp"
+#include "text_table.hpp"
 #include "topo/show.hpp"
 
 namespace strake::topo {
@@ -16,44 +17,15 @@ namespace {
 using report::bytes_text;
 using report::rate_text;
 
-using Row = std::vector<std::string>;
+using Row = TextTable::Row;
 
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // each letter's first byte
-  }));
-}
-
-/// How many of a table's columns from `begin` on fit beside its first one: one at least.
-std::size_t columns_that_fit(const std::vector<std::size_t>& widths, std::size_t begin) {
-  std::size_t used = widths[0] + 2;
-  std::size_t end = begin;
-  while (end < widths.size() && (end == begin || used + widths[end] + 2 <= command::kColumns))
-    used += widths[end++] + 2;
-  return end;
-}
-
-/// A title, and the rows with their columns in line; columns for which a line has no room stand
-/// below, behind the first one again. Nothing where there are no rows but the head.
-std::string table(const std::string& title, const std::vector<Row>& rows) {
-  if (rows.size() < 2) return {};
-  std::vector<std::size_t> widths(rows[0].size());
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  std::string text = title + "\n";
-  for (std::size_t begin = 1; begin < widths.size();) {
-    const std::size_t end = columns_that_fit(widths, begin);
-    for (const Row& row : rows) {
-      std::string line;
-      for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1)
-        line += "  " + row[i] + std::string(widths[i] - width_of(row[i]), ' ');
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + "\n";
-    }
-    begin = end;
-    text += "\n";
-  }
-  return text;
+/// A title, the rows, the first of them the headings, and an empty line. Nothing where there are no
+/// rows but the headings.
+std::string table(const std::string& title, std::vector<Row> rows) {
+  TextTable made{std::vector<TextTable::Column>(rows[0].size())};
+  for (Row& row : rows) made.add(std::move(row));
+  if (!made.has_entries()) return {};
+  return title + "\n" + made.text_within(command::kColumns) + "\n";
 }
 
 std::string sockets(const Topology& machine) {
@@ -61,7 +33,7 @@ std::string sockets(const Topology& machine) {
   for (const Socket& socket : machine.sockets)
     rows.push_back({std::to_string(socket.index), std::to_string(socket.cores),
                     std::to_string(socket.threads), socket.model});
-  return table("Sockets", rows);
+  return table("Sockets", std::move(rows));
 }
 
 std::string nodes(const Topology& machine) {
@@ -70,7 +42,7 @@ std::string nodes(const Topology& machine) {
     rows.push_back({std::to_string(node.index), std::to_string(node.socket),
                     bytes_text(static_cast<double>(node.memory_bytes)), std::to_string(node.cores),
                     node.threads, fmt::format("{}", fmt::join(node.distances, " "))});
-  return table("NUMA nodes (distance 10: a node to itself)", rows);
+  return table("NUMA nodes (distance 10: a node to itself)", std::move(rows));
 }
 
 std::string caches(const Topology& machine) {
@@ -80,7 +52,7 @@ std::string caches(const Topology& machine) {
                     bytes_text(static_cast<double>(cache.bytes)), std::to_string(cache.count),
                     counted(cache.threads, "thread"),
                     cache.line_bytes > 0 ? bytes_text(cache.line_bytes) : ""});
-  return table("Caches", rows);
+  return table("Caches", std::move(rows));
 }
 
 std::string gpus(const Topology& machine) {
@@ -98,7 +70,7 @@ std::string gpus(const Topology& machine) {
                     gpu.node < 0 ? "?" : std::to_string(gpu.node),
                     pcie_text(gpu) + (rate > 0 ? ", " + rate_text(rate) : ""), nvlink});
   }
-  return table("GPUs (rates: what a link allows one way)", rows);
+  return table("GPUs (rates: what a link allows one way)", std::move(rows));
 }
 
 std::string links(const Topology& machine) {
@@ -121,7 +93,7 @@ std::string links(const Topology& machine) {
       "Links between GPUs (what each allows one way)\n"
       "  NVn: n NVLinks; over PCIe through PIX: one switch, PXB: several, PHB: a host\n"
       "  bridge, NODE: bridges of one NUMA node, SYS: between sockets",
-      rows);
+      std::move(rows));
 }
 
 std::string measured(const View& view) {
@@ -135,7 +107,7 @@ std::string measured(const View& view) {
   }
   std::string title = "Measured bandwidth [GB/s] (blank: not measured)";
   if (const std::string source = source_text(view); !source.empty()) title += "\n  from " + source;
-  return table(title + "\n  copies of " + report::sizes_text(view.measured), rows);
+  return table(title + "\n  copies of " + report::sizes_text(view.measured), std::move(rows));
 }
 
 }  // namespace

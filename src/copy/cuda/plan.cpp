@@ -25,7 +25,6 @@ constexpr std::int64_t kRunKernelBytes = std::int64_t{64} << 10;
 // Rows between host and device: from these lengths on an engine moves them 4 to 8 % faster than
 // loads and stores (H200).
 constexpr std::int64_t kEngineRowBytes = 512;
-constexpr std::int64_t kEngineBytes = std::int64_t{4} << 20;
 // Narrower words than 4 bytes are moved 8 at a time, shifted into place: no word then holds more
 // than two blocks.
 constexpr int kNarrowWordLog2 = 2;

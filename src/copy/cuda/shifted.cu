@@ -45,7 +45,7 @@ __device__ __forceinline__ std::uint32_t bytes_from(uint2 word, int at) {
   return ((at & 4) != 0 ? word.y : word.x) >> (8 * (at & 3));
 }
 
-/// Stores bytes [low, high) of a word: the longest aligned pieces where only one end is cut.
+/// Stores bytes [low, high) of a word: the longest aligned parts where only one end is cut.
 __device__ __forceinline__ void store_part(std::byte* to, uint2 word, int low, int high) {
   const int count = high - low;
   if (count == kWord) {
@@ -162,14 +162,14 @@ struct ScatterArguments {
 };
 
 /// Bytes [low, high) of the word at `to` come from the same bytes of the unaligned word at `from`.
-struct Piece {
+struct WordPart {
   std::byte* to;
   const std::byte* from;
   int low;
   int high;
 };
 
-__device__ __forceinline__ Piece piece_of(const ScatterArguments& a, std::uint32_t word) {
+__device__ __forceinline__ WordPart word_part_of(const ScatterArguments& a, std::uint32_t word) {
   const std::uint32_t number = strake_block_of(a.list.ranks, word);
   const auto packed = reinterpret_cast<const uint4*>(a.list.blocks)[number];
   const ScatterBlock block{static_cast<std::int32_t>(packed.x), packed.y, packed.z, packed.w};
@@ -186,24 +186,24 @@ __global__ void __launch_bounds__(kThreads)
     scatter_kernel(const __grid_constant__ ScatterArguments a,
                    const __grid_constant__ Signal signal) {
   const std::uint32_t first = a.first_word + blockIdx.x * (PerThread * kThreads) + threadIdx.x;
-  Piece pieces[PerThread];
+  WordPart parts[PerThread];
   Pair pairs[PerThread];
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
     const std::uint32_t word = first + i * kThreads;
-    pieces[i] = piece_of(a, min(word, a.end_word - 1));
-    if (word >= a.end_word) pieces[i].high = 0;
-    if (a.prefetch && pieces[i].low < pieces[i].high) prefetch_line(pieces[i].to + pieces[i].low);
+    parts[i] = word_part_of(a, min(word, a.end_word - 1));
+    if (word >= a.end_word) parts[i].high = 0;
+    if (a.prefetch && parts[i].low < parts[i].high) prefetch_line(parts[i].to + parts[i].low);
   }
   wait_for_work_before();
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
-    pairs[i] = load_pair(pieces[i].from, pieces[i].low, pieces[i].high);
+    pairs[i] = load_pair(parts[i].from, parts[i].low, parts[i].high);
   }
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
-    const Piece& piece = pieces[i];
-    store_part(piece.to, shifted(pairs[i], skew_of(piece.from)), piece.low, piece.high);
+    const WordPart& part = parts[i];
+    store_part(part.to, shifted(pairs[i], skew_of(part.from)), part.low, part.high);
   }
   raise_signal(signal);
 }

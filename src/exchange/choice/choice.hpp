@@ -17,8 +17,8 @@ class Model;
 
 namespace strake::exchange {
 
-using machine::Direction;
 using machine::Message;
+using machine::MessageDirection;
 using machine::Transport;
 
 /// Why a message was left to the MPI library, or took a way that is not the best.
@@ -90,8 +90,8 @@ struct HostRule {
                                  const machine::Model* on_node, bool pipelines) noexcept;
 
 /// A message of some elements of a datatype at `place`.
-[[nodiscard]] Message message_of(const mpi::Elements& elements, Direction direction, Place place,
-                                 bool nonblocking) noexcept;
+[[nodiscard]] Message message_of(const mpi::Elements& elements, MessageDirection direction,
+                                 Place place, bool nonblocking) noexcept;
 
 /// The transport for one message: by this machine's profile, and by built-in rules where it has
 /// none or lacks a part. 100 to 240 ns (the first call looks for the profile, ~1 ms), in jobs of
@@ -99,7 +99,7 @@ struct HostRule {
 [[nodiscard]] Choice choose(const Message& message) noexcept;
 /// The transport for a message of some elements of a datatype at `place`. `elements` keeps
 /// choices: ~5 ns for what was asked before.
-[[nodiscard]] Choice choose(mpi::Elements& elements, Direction direction, Place place,
+[[nodiscard]] Choice choose(mpi::Elements& elements, MessageDirection direction, Place place,
                             bool nonblocking) noexcept;
 
 /// Why choose() made this choice of it, in words. Asks anew: 100 to 500 ns.

@@ -28,7 +28,7 @@ std::string what(const Message& message, const mpi::Elements& elements) {
 }
 
 std::string line_of(const Message& message, const Choice& choice, const mpi::Elements& elements) {
-  const bool send = message.direction == Direction::Send;
+  const bool send = message.direction == MessageDirection::Send;
   std::string line =
       fmt::format("{} {} of {} {} {} memory: {}; {}",
                   message.nonblocking ? "nonblocking" : "blocking", send ? "send" : "receive",

@@ -87,7 +87,7 @@ std::string mpi_library() {
   return mpi::library_name(text.data());
 }
 
-Message message_of(const mpi::Elements& elements, Direction direction, Place place,
+Message message_of(const mpi::Elements& elements, MessageDirection direction, Place place,
                    bool nonblocking) noexcept {
   return {.direction = direction,
           .dense = elements.dense(),
@@ -134,7 +134,7 @@ std::string why_chosen(const Message& message, const Choice& choice) {
                      tried ? fmt::format(", so the first exchanges try {}, too", other) : "");
 }
 
-Choice choose(mpi::Elements& elements, Direction direction, Place place,
+Choice choose(mpi::Elements& elements, MessageDirection direction, Place place,
               bool nonblocking) noexcept {
   std::atomic<std::uint32_t>& kept = plans_of(elements).choice(direction, place, nonblocking);
   constexpr std::uint32_t kMade = 1U << 16;

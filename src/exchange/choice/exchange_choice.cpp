@@ -36,12 +36,12 @@ struct Common {
   machine::TransportSet candidates = machine::kAllTransports;
 };
 void add(std::vector<machine::PlannedTransfer>& transfers, const Common& common,
-         const std::vector<Piece>& pieces) {
-  for (const Piece& piece : pieces) {
-    const std::int64_t bytes = piece.mine.size_bytes();
+         const std::vector<MatchedTransfer>& matched) {
+  for (const MatchedTransfer& transfer : matched) {
+    const std::int64_t bytes = transfer.mine.size_bytes();
     if (bytes > 0)
       transfers.push_back({common.path,
-                           {bytes, bytes / piece.mine.block_count(), pitch_of(piece.mine)},
+                           {bytes, bytes / transfer.mine.block_count(), pitch_of(transfer.mine)},
                            common.unit,
                            common.candidates});
   }
@@ -153,12 +153,13 @@ std::vector<Transport> candidates_between_nodes(Place place, const Schedules& pa
   std::array<std::int64_t, 2> blocks{};
   for (const std::size_t which : {kSends, kReceives}) {
     bytes[which] = pair[which].size_bytes();
-    for (const Piece& piece : pair[which].pieces()) blocks[which] += piece.mine.block_count();
+    for (const MatchedTransfer& transfer : pair[which].transfers())
+      blocks[which] += transfer.mine.block_count();
   }
   const bool sends_more = bytes[kSends] >= bytes[kReceives];
   const std::size_t larger = sends_more ? kSends : kReceives;
   const Choice choice =
-      choose({.direction = sends_more ? Direction::Send : Direction::Receive,
+      choose({.direction = sends_more ? MessageDirection::Send : MessageDirection::Receive,
               .place = place,
               .bytes = bytes[larger],
               .blocks = blocks[larger],

@@ -20,8 +20,8 @@ namespace strake::exchange::planned {
 struct PlannedPair {
   machine::PathEnd here;
   machine::PathEnd there;
-  const std::vector<Piece>* sends = nullptr;
-  const std::vector<Piece>* receives =
+  const std::vector<MatchedTransfer>* sends = nullptr;
+  const std::vector<MatchedTransfer>* receives =
       nullptr;  ///< null: both are the same, copied within a memory
   /// Several: one is chosen; the first where the model knows no better.
   std::vector<Transport> candidates;
@@ -29,7 +29,7 @@ struct PlannedPair {
 
 /// A choice by pair, and why, for people: "the soonest by the profile of this machine: put 26.8 us,
 /// one-shot 45.0 us". By STRAKE_METHOD; else by one prediction for all pairs together, if this
-/// machine's profile has what it takes; else each pair's first candidate. ~10 us a piece.
+/// machine's profile has what it takes; else each pair's first candidate. ~10 us a transfer.
 [[nodiscard]] std::vector<PairChoice> choose_for_exchange(std::span<const PlannedPair> pairs);
 
 /// The candidates of a pair of devices of a node.

@@ -44,8 +44,8 @@ bool Trials::State::shares(std::size_t way) const noexcept {
   return way == kShared || way == kCopied || (way == kRules && by_rule.shares);
 }
 
-Trials::Way Trials::State::way(std::size_t way) const noexcept {
-  Way result;
+Trials::Selection Trials::State::selection(std::size_t way) const noexcept {
+  Selection result;
   result.transport = transport_of(way);
   result.shares = shares(way);
   result.offers = way != kCopied;
@@ -55,11 +55,11 @@ Trials::Way Trials::State::way(std::size_t way) const noexcept {
 std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
   return static_cast<std::size_t>(subject.layout.lo ^
                                   (static_cast<std::uint64_t>(subject.bytes) << 2) ^
-                                  (subject.direction == Direction::Send ? 0U : 1U) ^
+                                  (subject.direction == MessageDirection::Send ? 0U : 1U) ^
                                   (subject.nonblocking ? 2U : 0U) ^ (subject.offerable ? 4U : 0U));
 }
 
-Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_t now) {
+Trials::Selection Trials::select(const Subject& subject, const Rule& by_rule, std::int64_t now) {
   begin();
   auto known = states_.find(subject);
   if (known == states_.end()) {
@@ -69,11 +69,11 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
   State& state = known->second;
   if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();
   const auto kept = [&](bool tried, bool paused) {
-    Way way = state.way(state.kept);
-    way.settled = true;
-    way.tried = tried;
-    way.paused = paused;
-    return way;
+    Selection selection = state.selection(state.kept);
+    selection.settled = true;
+    selection.tried = tried;
+    selection.paused = paused;
+    return selection;
   };
   if (state.settled) return kept(true, false);
   if (!open_) {
@@ -94,9 +94,9 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
     if (state.begun < 0) state.begun = now;
     members_.push_back(&state);
   }
-  Way way = state.way(turn_);
-  way.tried = true;
-  return way;
+  Selection selection = state.selection(turn_);
+  selection.tried = true;
+  return selection;
 }
 
 /// Whether the job can't afford an exchange on trial now, or it is too early for the next way.

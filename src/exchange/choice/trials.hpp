@@ -14,7 +14,7 @@
 
 namespace strake::exchange {
 
-using machine::Direction;
+using machine::MessageDirection;
 using machine::Transport;
 
 /// Compares the ways for the messages of an exchange, each in some exchanges in a row: by the rules
@@ -35,7 +35,7 @@ class Trials {
   struct Subject {
     Hash128 layout;
     std::int64_t bytes = 0;
-    Direction direction = Direction::Send;
+    MessageDirection direction = MessageDirection::Send;
     bool nonblocking = false;
     bool offerable = false;  ///< the receiver could copy it in place, and an offer may pay
     friend bool operator==(const Subject&, const Subject&) = default;
@@ -81,7 +81,8 @@ class Trials {
   explicit Trials(std::int64_t began = 0, std::int64_t warms_in = kWarmsIn) noexcept
       : began_(began), warms_in_(warms_in) {}
 
-  struct Way {
+  /// The way that trials select for a message, and how far they are with it.
+  struct Selection {
     Transport transport = Transport::Library;
     bool shares = true;    ///< by memory that the receiver shares, where it can
     bool offers = true;    ///< there, without packing, where the receiver can copy it from
@@ -92,11 +93,11 @@ class Trials {
   /// The rules, or the profile, say this of a message.
   struct Rule {
     Transport transport = Transport::Library;  ///< or Pack
-    bool shares = true;                        ///< as of Way
+    bool shares = true;                        ///< as of Selection
     bool shareable = false;                    ///< memory that ranks share may carry it
   };
-  /// The way of a message of a call that began at `now`.
-  Way way(const Subject& subject, const Rule& by_rule, std::int64_t now);
+  /// Selects the way of a message of a call that began at `now`.
+  Selection select(const Subject& subject, const Rule& by_rule, std::int64_t now);
   /// \{ A call that belongs to the open exchange begins, or returns. `completes`: messages may be
   /// complete then. `disturbed`: the call has touched memory for the first time.
   void enter(std::int64_t now) noexcept;
@@ -111,7 +112,7 @@ class Trials {
   void begin();
   /// The open exchange has failed: its time says nothing.
   void drop() noexcept;
-  /// When the pause ends that way() has reported.
+  /// When the pause ends that select() has reported.
   [[nodiscard]] std::int64_t resumes_at() const noexcept { return resumes_at_; }
   /// Subjects that are settled are tried again, those that are not go on: what is kept may have
   /// become slower than another way.
@@ -174,7 +175,7 @@ class Trials {
     void begin() noexcept;
     [[nodiscard]] Transport transport_of(std::size_t way) const noexcept;
     [[nodiscard]] bool shares(std::size_t way) const noexcept;
-    [[nodiscard]] Way way(std::size_t way) const noexcept;
+    [[nodiscard]] Selection selection(std::size_t way) const noexcept;
   };
   struct Hash {
     std::size_t operator()(const Subject& subject) const noexcept;

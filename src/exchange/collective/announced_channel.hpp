@@ -18,11 +18,13 @@ namespace strake::exchange {
 class AnnouncedChannel : public Channel {
  public:
   /// \param rank  in MPI_COMM_WORLD
-  AnnouncedChannel(machine::Direction direction, std::int32_t rank)
+  AnnouncedChannel(machine::MessageDirection direction, std::int32_t rank)
       : direction_(direction), rank_(rank) {}
 
  protected:
-  [[nodiscard]] bool sends() const noexcept { return direction_ == machine::Direction::Send; }
+  [[nodiscard]] bool sends() const noexcept {
+    return direction_ == machine::MessageDirection::Send;
+  }
   [[nodiscard]] std::int32_t rank() const noexcept { return rank_; }
   [[nodiscard]] const Parcel& parcel() const noexcept { return parcel_; }
   void begin(const Parcel& parcel) noexcept {
@@ -43,7 +45,7 @@ class AnnouncedChannel : public Channel {
   /// Copies between host memory and the parcel.
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) const;
 
-  machine::Direction direction_;
+  machine::MessageDirection direction_;
   std::int32_t rank_;
   Parcel parcel_;
   std::optional<MpiChannel> by_mpi_;  ///< set while MPI carries the message

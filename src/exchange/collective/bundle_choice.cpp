@@ -7,9 +7,10 @@
 
 namespace strake::exchange {
 
-void BundleChoice::add(Direction direction, int rank, std::uint32_t edge, std::int64_t bytes) {
+void BundleChoice::add(MessageDirection direction, int rank, std::uint32_t edge,
+                       std::int64_t bytes) {
   if (!members_.bundles(direction, rank)) return;
-  const bool sends = direction == Direction::Send;
+  const bool sends = direction == MessageDirection::Send;
   Blocks& blocks = (sends ? sent_ : received_)[rank];
   blocks.edges.push_back(edge);
   blocks.bundled.push_back(sends && blocks.bundle.place(bytes) == Told::InBundle ? 1 : 0);
@@ -40,8 +41,9 @@ int BundleChoice::tell(std::int32_t number) noexcept {
   return code != MPI_SUCCESS ? code : ended;
 }
 
-bool BundleChoice::bundled(Direction direction, int rank, std::uint32_t edge) const noexcept {
-  const auto& all = direction == Direction::Send ? sent_ : received_;
+bool BundleChoice::bundled(MessageDirection direction, int rank,
+                           std::uint32_t edge) const noexcept {
+  const auto& all = direction == MessageDirection::Send ? sent_ : received_;
   const auto found = all.find(rank);
   if (found == all.end()) return false;
   const Blocks& blocks = found->second;

@@ -18,7 +18,7 @@ class BundleChoice {
  public:
   explicit BundleChoice(const Members& members) : members_(members) {}
   /// The next block to, or from, that rank. Both ends add blocks in one order. [bytes]
-  void add(Direction direction, int rank, std::uint32_t edge, std::int64_t bytes);
+  void add(MessageDirection direction, int rank, std::uint32_t edge, std::int64_t bytes);
   /// All blocks were added: chooses. tell() takes no memory then.
   void choose();
   /// Receivers learn what their senders chose. All ranks that make the call take part.
@@ -26,7 +26,8 @@ class BundleChoice {
   /// \return  MPI_SUCCESS, or what the MPI library returned
   [[nodiscard]] int tell(std::int32_t number) noexcept;
   /// Whether a bundle has the block of that edge. Of a receive: once the senders have told.
-  [[nodiscard]] bool bundled(Direction direction, int rank, std::uint32_t edge) const noexcept;
+  [[nodiscard]] bool bundled(MessageDirection direction, int rank,
+                             std::uint32_t edge) const noexcept;
 
  private:
   struct Blocks {

@@ -63,7 +63,7 @@ void PairBundle::start(std::uint32_t call, FirstFault& fault) noexcept {
   const bool can_begin = fault.guard([&] {
     if (!bundle_) bundle_.emplace(messages.room());
     bundle_->clear(call);
-    if (direction_ == Direction::Send) {
+    if (direction_ == MessageDirection::Send) {
       messages.enter(*bundle_, members_.rank(), fault);
       if (!carrier_) make_carrier(bundle_->bytes());  // each time as many
       return;
@@ -73,7 +73,7 @@ void PairBundle::start(std::uint32_t call, FirstFault& fault) noexcept {
     begun_ = true;
   });
   if (can_begin) return;
-  if (direction_ == Direction::Receive) messages.end(fault);
+  if (direction_ == MessageDirection::Receive) messages.end(fault);
   done_ = true;
 }
 
@@ -92,7 +92,7 @@ bool PairBundle::step(bool leave, FirstFault& fault) noexcept {
     carrier_->give_up();
     begun_ = done_ = true;
   }
-  if (!done_ || direction_ == Direction::Send) return done_;
+  if (!done_ || direction_ == MessageDirection::Send) return done_;
   // Another call's: that one has failed here.
   if (lives && bundle_->call() == call_) messages.take(*bundle_, members_.rank(), fault);
   messages.end(fault);

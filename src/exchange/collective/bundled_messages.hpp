@@ -53,11 +53,11 @@ class BundledMessages {
 /// One thread at a time.
 class PairBundle {
  public:
-  PairBundle(const Members& members, std::int32_t number, Direction direction, int rank)
+  PairBundle(const Members& members, std::int32_t number, MessageDirection direction, int rank)
       : members_(members), number_(number), direction_(direction), rank_(rank) {}
 
   BundledMessages messages;
-  [[nodiscard]] bool is_of(Direction direction, int rank) const noexcept {
+  [[nodiscard]] bool is_of(MessageDirection direction, int rank) const noexcept {
     return direction == direction_ && rank == rank_;
   }
   /// Before it is started. \param number  as PairMessage's
@@ -70,7 +70,7 @@ class PairBundle {
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// A bundle that MPI does not have yet.
   [[nodiscard]] bool leaving() const noexcept {
-    return direction_ == Direction::Send && !done_ && !begun_;
+    return direction_ == MessageDirection::Send && !done_ && !begun_;
   }
   /// [bytes]
   [[nodiscard]] std::int64_t room() const noexcept { return messages.room(); }
@@ -80,7 +80,7 @@ class PairBundle {
 
   const Members& members_;
   std::int32_t number_;
-  Direction direction_;
+  MessageDirection direction_;
   int rank_;
   std::optional<Bundle> bundle_;
   std::optional<PairMessage> carrier_;

@@ -91,10 +91,10 @@ void CellChannel::post(const Parcel& parcel) {
   cell.name = name_;
   cell.bytes = bytes_;
   if (parcel.header) {
-    cell.way = Cell::Way::Segment;
+    cell.carrier = Cell::Carrier::Segment;
     std::memcpy(&cell.header, parcel.data, sizeof(cell.header));
   } else {
-    cell.way = Cell::Way::Message;
+    cell.carrier = Cell::Carrier::Message;
     cell.tag = next_single_tag();
     send_by_mpi(cell.tag);
   }
@@ -119,12 +119,12 @@ std::optional<Arrival> CellChannel::poll() {
 }
 
 std::optional<Arrival> CellChannel::arrived(const Cell& cell) {
-  if (cell.way == Cell::Way::Message) {
+  if (cell.carrier == Cell::Carrier::Message) {
     shared::look_behind(cell.bytes);
     go_by_mpi(cell.tag);
     return poll_mpi();
   }
-  if (cell.way == Cell::Way::Inside)
+  if (cell.carrier == Cell::Carrier::Inside)
     return take_inside(cell.inside.data(),
                        std::clamp<std::int64_t>(cell.bytes, 0, Cell::kMostInside));
   Arrival arrival;

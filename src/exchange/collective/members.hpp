@@ -66,8 +66,8 @@ class Members final : public mpi::Companion {
   /// The messages of a call of neighbours.
   [[nodiscard]] const mpi::Edges& edges(mpi::Matching matching);
   /// Whether messages of such a call to, or from, that rank may go in a bundle.
-  [[nodiscard]] bool bundles(machine::Direction direction, int rank) const noexcept {
-    const auto& edges = direction == machine::Direction::Send ? edges_to_ : edges_from_;
+  [[nodiscard]] bool bundles(machine::MessageDirection direction, int rank) const noexcept {
+    const auto& edges = direction == machine::MessageDirection::Send ? edges_to_ : edges_from_;
     const auto found = edges.find(rank);
     return found != edges.end() && found->second >= 2 && rank != MPI_PROC_NULL && !is_near(rank);
   }

@@ -18,7 +18,7 @@ bool on_host(const Typed& typed) noexcept {
 
 /// How the bytes are packed that no memory shared with the other rank carries. `by_cpu`: the CPU
 /// copies the packed bytes, to or from a cell or a bundle.
-Transport packed_transport(const Typed& typed, Direction direction, bool by_cpu) {
+Transport packed_transport(const Typed& typed, MessageDirection direction, bool by_cpu) {
   if (on_host(typed) || typed.mixed) return Transport::Pack;
   const Transport chosen = choose(*typed.elements, direction, typed.place, true).transport;
   if (typed.place.in_host_memory()) return Transport::Pack;
@@ -29,12 +29,12 @@ Transport packed_transport(const Typed& typed, Direction direction, bool by_cpu)
 
 /// A message has come for which there is no room: its sender is not to wait for it.
 void drop(const shared::Cell& cell, std::int32_t from) {
-  if (cell.way == shared::Cell::Way::Message) {
+  if (cell.carrier == shared::Cell::Carrier::Message) {
     (void)mpi::real_mpi().MPI_Recv(nullptr, 0, MPI_BYTE, from, cell.tag, mpi::own_world(),
                                    MPI_STATUS_IGNORE);
     return;
   }
-  if (cell.way != shared::Cell::Way::Segment) return;
+  if (cell.carrier != shared::Cell::Carrier::Segment) return;
   const auto delivery = shared::ShmEndpoint::get()->peer_segments().open(
       reinterpret_cast<const std::byte*>(&cell.header), from);
   if (delivery) delivery->done();
@@ -42,8 +42,8 @@ void drop(const shared::Cell& cell, std::int32_t from) {
 
 }  // namespace
 
-PairMessage::PairMessage(const Members& members, std::int32_t number, Direction direction, int rank,
-                         std::uint32_t edge, Typed typed, Told told)
+PairMessage::PairMessage(const Members& members, std::int32_t number, MessageDirection direction,
+                         int rank, std::uint32_t edge, Typed typed, Told told)
     : direction_(direction),
       told_(told),
       near_(told == Told::Alone && members.is_near(rank)),
@@ -69,7 +69,7 @@ bool PairMessage::can_be_plain() const noexcept {
 
 PairMessage::Form PairMessage::form_alone() const noexcept {
   if (!near_) return can_be_plain() ? Form::Plain : Form::Transfer;
-  const bool sends = direction_ == Direction::Send;
+  const bool sends = direction_ == MessageDirection::Send;
   if (sends && on_host(typed_) && bytes_ <= shared::Cell::kMostInside) return Form::Inside;
   return bytes_ == 0 ? Form::Nothing : Form::Transfer;
 }
@@ -88,11 +88,12 @@ void PairMessage::make_transfer() {
   } else if (near_) {
     by_cell_.emplace(direction_, rank_);
     by_cell_->set_bytes(bytes_);
-    if (direction_ == Direction::Send) transfer_->share_each(shared::Destination::by_cell(rank_));
+    if (direction_ == MessageDirection::Send)
+      transfer_->share_each(shared::Destination::by_cell(rank_));
   } else {
     const mpi::Envelope peer{rank_, tag_, mpi::own_world()};
-    direction_ == Direction::Send ? by_mpi_.emplace(peer, mpi::real_mpi().MPI_Isend)
-                                  : by_mpi_.emplace(peer);
+    direction_ == MessageDirection::Send ? by_mpi_.emplace(peer, mpi::real_mpi().MPI_Isend)
+                                         : by_mpi_.emplace(peer);
   }
 }
 
@@ -118,7 +119,7 @@ void PairMessage::start(std::uint32_t call) {
   name_.call = call;
   form_ = begins_as_;
   // A send that its bundle could not enter is not started.
-  done_ = given_up_ = given_up_ && told_ > Told::ByMpi && direction_ == Direction::Send;
+  done_ = given_up_ = given_up_ && told_ > Told::ByMpi && direction_ == MessageDirection::Send;
   taken_ = false;
   if (done_) return;
   switch (form_) {
@@ -128,13 +129,13 @@ void PairMessage::start(std::uint32_t call) {
     case Form::Nothing:
       return;
     case Form::Plain:
-      if (direction_ == Direction::Receive) start_plain();
+      if (direction_ == MessageDirection::Receive) start_plain();
       return;
     case Form::Bundled:
-      if (direction_ == Direction::Receive) return;
+      if (direction_ == MessageDirection::Receive) return;
       if (room_ == nullptr) throw Error("a message is in no bundle");
       if (bytes_ > 0)
-        plans_of(*typed_.elements).plan(Direction::Send, {}, {}).run(room_, typed_.address);
+        plans_of(*typed_.elements).plan(MessageDirection::Send, {}, {}).run(room_, typed_.address);
       transport_ = Transport::Pack;
       done_ = true;
       return;
@@ -143,7 +144,7 @@ void PairMessage::start(std::uint32_t call) {
   }
   if (by_cell_) by_cell_->name(name_);
   transfer_->start();
-  if (direction_ == Direction::Receive) transfer_->post(channel());
+  if (direction_ == MessageDirection::Receive) transfer_->post(channel());
 }
 
 void PairMessage::send_inside() {
@@ -152,7 +153,7 @@ void PairMessage::send_inside() {
   cell.bytes = bytes_;
   if (bytes_ > 0)
     plans_of(*typed_.elements)
-        .plan(Direction::Send, {}, {})
+        .plan(MessageDirection::Send, {}, {})
         .run(cell.inside.data(), typed_.address);
   post_cell(rank_, cell);
   done_ = true;
@@ -185,7 +186,7 @@ void PairMessage::take_inside(const BundleEntry& entry, const std::byte* inside)
   if (entry.bytes > bytes_) throw MessageFailed(MPI_ERR_TRUNCATE, true);
   if (entry.bytes > 0)
     plans_of(*typed_.elements)
-        .plan(Direction::Receive, {}, {})
+        .plan(MessageDirection::Receive, {}, {})
         .run(typed_.address, inside, ByteRange{0, entry.bytes});
   transport_ = Transport::Pack;
   done_ = true;
@@ -198,7 +199,7 @@ void PairMessage::start_plain() {
   const auto count = static_cast<int>(bytes_);
   transport_ = Transport::Library;
   const int code =
-      direction_ == Direction::Send
+      direction_ == MessageDirection::Send
           ? real.MPI_Isend(first, count, MPI_BYTE, rank_, tag_, mpi::own_world(), &plain_)
           : real.MPI_Irecv(first, count, MPI_BYTE, rank_, tag_, mpi::own_world(), &plain_);
   mpi::check(code, "a message of a collective call");

@@ -32,7 +32,7 @@ class PairMessage {
   /// \param edge   its number among this call's messages between the two in that direction
   /// \param typed  `elements` null: no bytes
   /// \throws OutOfMemory
-  PairMessage(const Members& members, std::int32_t number, Direction direction, int rank,
+  PairMessage(const Members& members, std::int32_t number, MessageDirection direction, int rank,
               std::uint32_t edge, Typed typed, Told told = Told::Alone);
   PairMessage(PairMessage&&) = delete;
   ~PairMessage();
@@ -45,7 +45,7 @@ class PairMessage {
   bool step();
   /// A send that its channel does not have yet.
   [[nodiscard]] bool leaving() const noexcept {
-    if (done_ || direction_ == Direction::Receive) return false;
+    if (done_ || direction_ == MessageDirection::Receive) return false;
     if (form_ == Form::Plain) return plain_ == MPI_REQUEST_NULL;
     return transfer_ && transfer_->state() == Transfer::State::Leaving;
   }
@@ -79,7 +79,7 @@ class PairMessage {
   [[nodiscard]] const Transfer* transfer() const noexcept {
     return transfer_ ? &*transfer_ : nullptr;
   }
-  [[nodiscard]] Direction direction() const noexcept { return direction_; }
+  [[nodiscard]] MessageDirection direction() const noexcept { return direction_; }
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::uint32_t edge() const noexcept { return name_.edge; }
   /// How the message went, once it is done.
@@ -104,7 +104,7 @@ class PairMessage {
   bool step_plain();
   bool step_transfer();
 
-  Direction direction_;
+  MessageDirection direction_;
   Told told_;
   bool near_;
   std::int32_t rank_;  ///< in MPI_COMM_WORLD

@@ -29,8 +29,8 @@ PairMessages::PairMessages(Members& members, std::int32_t number, Bundling bundl
   got_.resize(relays_->gets());
 }
 
-BundledMessages* PairMessages::bundle_of(Direction direction, int rank) {
-  const bool sends = direction == Direction::Send;
+BundledMessages* PairMessages::bundle_of(MessageDirection direction, int rank) {
+  const bool sends = direction == MessageDirection::Send;
   if (relays_ != nullptr) {
     if (const auto share = relays_->share_with(direction, rank))
       return &(sends ? given_ : got_)[*share];
@@ -38,20 +38,20 @@ BundledMessages* PairMessages::bundle_of(Direction direction, int rank) {
   return by_pairs_ && members_.bundles(direction, rank) ? &pair_bundle(direction, rank) : nullptr;
 }
 
-BundledMessages& PairMessages::pair_bundle(Direction direction, int rank) {
+BundledMessages& PairMessages::pair_bundle(MessageDirection direction, int rank) {
   for (PairBundle& bundle : bundles_)
     if (bundle.is_of(direction, rank)) return bundle.messages;
   return bundles_.emplace_back(members_, number_, direction, rank).messages;
 }
 
-void PairMessages::add(Direction direction, int rank, std::uint32_t edge, Typed typed) {
+void PairMessages::add(MessageDirection direction, int rank, std::uint32_t edge, Typed typed) {
   Added added{direction, rank, edge, std::move(typed)};
   if (number_ == 0) {
     added_.push_back(std::move(added));
     return;
   }
   BundledMessages* const bundle = bundle_of(direction, rank);
-  const bool placed = bundle != nullptr && direction == Direction::Send;
+  const bool placed = bundle != nullptr && direction == MessageDirection::Send;
   const Told told = placed ? bundle->place(added.bytes()) : Told::InBundle;
   make_message(std::move(added), bundle, told);
 }
@@ -172,7 +172,7 @@ bool PairMessages::awaited() const noexcept {
 bool PairMessages::unpacking() const noexcept {
   return std::ranges::any_of(all_, [](const PairMessage& message) {
     return !message.done() && message.transfer() != nullptr &&
-           message.direction() == Direction::Receive &&
+           message.direction() == MessageDirection::Receive &&
            message.transfer()->state() == Transfer::State::Arriving;
   });
 }

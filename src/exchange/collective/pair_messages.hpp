@@ -37,7 +37,7 @@ class PairMessages {
   PairMessages(Members& members, std::int32_t number, Bundling bundling, bool blocking);
   /// Adds one, before they are started. Messages between two ranks in one direction are added in
   /// the order of their numbers. \throws OutOfMemory
-  void add(Direction direction, int rank, std::uint32_t edge, Typed typed);
+  void add(MessageDirection direction, int rank, std::uint32_t edge, Typed typed);
   /// \{ A persistent call, of which all messages were added. All its ranks call these, in turn:
   /// chooses which messages go together; \throws std::bad_alloc
   void choose();
@@ -72,7 +72,7 @@ class PairMessages {
     if (!fault_.guard(act)) message.give_up();
   }
   struct Added {
-    Direction direction;
+    MessageDirection direction;
     int rank;
     std::uint32_t edge;
     Typed typed;
@@ -83,8 +83,8 @@ class PairMessages {
   /// `bundle`: tells of the message; null: it goes alone.
   void make_message(Added added, BundledMessages* bundle, Told told);
   /// The messages that a bundle tells of, which this one is to be among; null: it goes alone.
-  [[nodiscard]] BundledMessages* bundle_of(Direction direction, int rank);
-  [[nodiscard]] BundledMessages& pair_bundle(Direction direction, int rank);
+  [[nodiscard]] BundledMessages* bundle_of(MessageDirection direction, int rank);
+  [[nodiscard]] BundledMessages& pair_bundle(MessageDirection direction, int rank);
   bool step_bundles(bool leave) noexcept;
   bool step_relays() noexcept;
 

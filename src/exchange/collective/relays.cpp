@@ -26,43 +26,44 @@ Relays::Relays(const Members& members, std::int32_t number, const RelayPlan& pla
   std::map<int, Leg*> to_node;
   std::map<int, Leg*> from_node;
   for (const auto& [node, agent, edges, senders] : plan.gives) {
-    gives_.push_back(&own_.emplace_back(Direction::Send, agent, edge_to_agent(node),
+    gives_.push_back(&own_.emplace_back(MessageDirection::Send, agent, edge_to_agent(node),
                                         Bundle::room_for(edges, senders)));
     to_node[node] = gives_.back();
   }
   for (const auto& [node, agent, edges, senders] : plan.gets) {
-    gets_.push_back(&own_.emplace_back(Direction::Receive, agent, edge_from_agent(node),
+    gets_.push_back(&own_.emplace_back(MessageDirection::Receive, agent, edge_from_agent(node),
                                        Bundle::room_for(edges, senders)));
     from_node[node] = gets_.back();
   }
   for (const auto& [node, partner, edges, senders, parts] : plan.sends) {
     Joining& joining = joins_.emplace_back();
-    joining.to.emplace(Direction::Send, partner, 0, Bundle::room_for(edges, senders), Told::ByMpi);
+    joining.to.emplace(MessageDirection::Send, partner, 0, Bundle::room_for(edges, senders),
+                       Told::ByMpi);
     for (const auto& [rank, of_rank, one] : parts) {
       if (rank == members.rank()) {
         joining.own = to_node[node];
       } else {
-        joining.from.emplace_back(Direction::Receive, rank, edge_to_agent(node),
+        joining.from.emplace_back(MessageDirection::Receive, rank, edge_to_agent(node),
                                   Bundle::room_for(of_rank, one));
       }
     }
   }
   for (const auto& [node, partner, edges, senders, parts] : plan.delivers) {
     Splitting& splitting = splits_.emplace_back();
-    splitting.from.emplace(Direction::Receive, partner, 0, Bundle::room_for(edges, senders),
+    splitting.from.emplace(MessageDirection::Receive, partner, 0, Bundle::room_for(edges, senders),
                            Told::ByMpi);
     for (const auto& [rank, of_rank, of_senders] : parts) {
       const bool own = rank == members.rank();
       splitting.to[rank] =
           own ? from_node[node]
-              : &splitting.others.emplace_back(Direction::Send, rank, edge_from_agent(node),
+              : &splitting.others.emplace_back(MessageDirection::Send, rank, edge_from_agent(node),
                                                Bundle::room_for(of_rank, of_senders));
     }
   }
 }
 
-std::optional<std::size_t> Relays::share_with(Direction direction, int rank) const noexcept {
-  const bool sends = direction == Direction::Send;
+std::optional<std::size_t> Relays::share_with(MessageDirection direction, int rank) const noexcept {
+  const bool sends = direction == MessageDirection::Send;
   const RelayPlan::Share* const share = sends ? plan_.share_to(rank) : plan_.share_from(rank);
   if (share == nullptr) return std::nullopt;
   return static_cast<std::size_t>(share - (sends ? plan_.gives : plan_.gets).data());
@@ -87,14 +88,15 @@ void Relays::start(std::uint32_t call, FirstFault& fault) noexcept {
   for_all([&](Leg& leg) {
     leg.bundle.clear(call_);
     leg.begun = leg.done = false;
-    if (leg.direction == Direction::Receive && leg.rank != members_.rank()) begin(leg, fault);
+    if (leg.direction == MessageDirection::Receive && leg.rank != members_.rank())
+      begin(leg, fault);
   });
 }
 
 void Relays::begin(Leg& leg, FirstFault& fault) noexcept {
   leg.begun = true;
   if (leg.rank == members_.rank()) return;
-  const bool sends = leg.direction == Direction::Send;
+  const bool sends = leg.direction == MessageDirection::Send;
   const std::int64_t bytes = sends ? leg.bundle.bytes() : leg.bundle.room();
   const bool begun = fault.guard([&] {
     if (!leg.message || leg.message->bytes() != bytes)

@@ -27,7 +27,8 @@ class Relays final : public mpi::Companion {
   Relays(const Members& members, std::int32_t number, const RelayPlan& plan);
 
   /// The index in the plan of the share that a message to, or from, that rank is in.
-  [[nodiscard]] std::optional<std::size_t> share_with(Direction direction, int rank) const noexcept;
+  [[nodiscard]] std::optional<std::size_t> share_with(MessageDirection direction,
+                                                      int rank) const noexcept;
   [[nodiscard]] std::size_t gives() const noexcept { return gives_.size(); }
   [[nodiscard]] std::size_t gets() const noexcept { return gets_.size(); }
 
@@ -48,10 +49,10 @@ class Relays final : public mpi::Companion {
  private:
   /// One bundle between this rank and another one.
   struct Leg {
-    Leg(Direction its_direction, int its_rank, std::uint32_t its_edge, std::int64_t room,
+    Leg(MessageDirection its_direction, int its_rank, std::uint32_t its_edge, std::int64_t room,
         Told how = Told::Alone)
         : direction(its_direction), rank(its_rank), edge(its_edge), told(how), bundle(room) {}
-    Direction direction;
+    MessageDirection direction;
     int rank;
     std::uint32_t edge;
     Told told;

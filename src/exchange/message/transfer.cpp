@@ -32,7 +32,7 @@ Transport fall_back(Transport transport, const Typed& typed, const std::exceptio
 
 }  // namespace
 
-Transfer::Transfer(Direction direction, Typed typed, Transport transport)
+Transfer::Transfer(MessageDirection direction, Typed typed, Transport transport)
     : packing_(direction, std::move(typed)), transport_(transport) {
   try {
     packing_.open(packed_form_of(transport_));
@@ -43,7 +43,9 @@ Transfer::Transfer(Direction direction, Typed typed, Transport transport)
 }
 
 Transfer::Transfer(Typed typed, const shared::Lease& lease)
-    : packing_(Direction::Send, std::move(typed)), transport_(by_lease(lease)), lease_(lease) {
+    : packing_(MessageDirection::Send, std::move(typed)),
+      transport_(by_lease(lease)),
+      lease_(lease) {
   try {
     if (!packing_.on_device()) packing_.compile_for_cpu();
   } catch (...) {
@@ -101,7 +103,7 @@ void Transfer::start(bool shares, bool offers) {
   }
   packing_.begin();
   if ((lease_ && packing_.on_device()) || packing_.needs_mark()) mark();
-  if (direction() == Direction::Send && !lease_) packing_.pack();
+  if (direction() == MessageDirection::Send && !lease_) packing_.pack();
   state_ = State::Leaving;
 }
 
@@ -219,7 +221,7 @@ void Transfer::give_to(Channel& channel) {
 }
 
 void Transfer::finish(Channel& channel) {
-  if (direction() == Direction::Receive) look_at_mark();
+  if (direction() == MessageDirection::Receive) look_at_mark();
   post(channel);
   try {
     std::optional<Arrival> arrival = channel.poll();
@@ -248,7 +250,8 @@ bool Transfer::cancel(Channel& channel) noexcept {
 /// The message has ended.
 void Transfer::take(const Arrival& arrival) {
   arrival_ = arrival;
-  const bool unpacks = direction() == Direction::Receive && !arrival.lost && arrival.bytes > 0;
+  const bool unpacks =
+      direction() == MessageDirection::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.
   if (arrival.delivery && unpacks && pull(*arrival.delivery)) {
     // The device copies the message.

@@ -36,7 +36,7 @@ class Transfer {
 
   /// Takes the memory that the transport needs, and compiles the copy. Falls back to the next
   /// transport, once, when memory runs out. \throws OutOfMemory
-  Transfer(Direction direction, Typed typed, Transport transport);
+  Transfer(MessageDirection direction, Typed typed, Transport transport);
   /// One send by memory that its receiver shares. post() packs the message once the channel has
   /// the header message, while the receiver unpacks what is there. The channel's post() must not
   /// wait for the receiver. An offered message is packed only if the receiver claims it too late.
@@ -93,7 +93,7 @@ class Transfer {
   bool cancel(Channel& channel) noexcept;
 
   [[nodiscard]] State state() const noexcept { return state_; }
-  [[nodiscard]] Direction direction() const noexcept { return packing_.direction(); }
+  [[nodiscard]] MessageDirection direction() const noexcept { return packing_.direction(); }
   /// The transport in use, after a fall-back perhaps.
   [[nodiscard]] Transport transport() const noexcept { return transport_; }
   /// Size of the whole layout. [bytes]

@@ -127,7 +127,7 @@ std::string fault_of_lengths(const std::map<int, Words>& out, int rank) {
 
 /// Pairs this rank's list with the peer's; a fault where they do not fit.
 std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& theirs, bool sends,
-                    int rank, int peer, std::vector<Piece>& pieces) {
+                    int rank, int peer, std::vector<MatchedTransfer>& matched) {
   const auto here = [&](const ExchangePart::Transfer& transfer) {
     return sends ? fmt::format("rank {} sends rank {} {} bytes, {}", rank, peer,
                                transfer.layout.size_bytes(), named(transfer))
@@ -147,7 +147,7 @@ std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& 
     if (mine[i]->layout.size_bytes() != theirs[i].size_bytes)
       return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].size_bytes);
     if (mine[i]->layout.size_bytes() == 0) continue;  // nothing to move
-    pieces.push_back(
+    matched.push_back(
         {mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout, theirs[i].array, 0});
   }
   return {};
@@ -158,13 +158,13 @@ class PairsInOrder {
  public:
   PairsInOrder(int rank, const Places& places) : rank_(rank), places_(places) {}
 
-  /// Adds pieces to the pairs that they belong to. \param theirs  direct and connected: both are
-  /// \param which  the pieces of this rank: sends or receives
-  void add(int peer, const Theirs& theirs, std::vector<Piece> pieces,
-           std::vector<Piece> NegotiatedPair::*which) {
-    for (Piece& piece : pieces) {
-      const std::size_t here = places_.of_array[static_cast<std::size_t>(piece.array)];
-      const std::size_t there = theirs.place_of[static_cast<std::size_t>(piece.their_array)];
+  /// Adds transfers to the pairs that they belong to. \param theirs  direct and connected: both are
+  /// \param which  the transfers of this rank: sends or receives
+  void add(int peer, const Theirs& theirs, std::vector<MatchedTransfer> matched,
+           std::vector<MatchedTransfer> NegotiatedPair::*which) {
+    for (MatchedTransfer& transfer : matched) {
+      const std::size_t here = places_.of_array[static_cast<std::size_t>(transfer.array)];
+      const std::size_t there = theirs.place_of[static_cast<std::size_t>(transfer.their_array)];
       NegotiatedPair& between =
           pairs_[rank_ <= peer ? std::tuple(peer, here, there) : std::tuple(peer, there, here)];
       between.rank = peer;
@@ -173,7 +173,7 @@ class PairsInOrder {
       between.they_are_on_device = theirs.on_device[there];
       between.direct = theirs.direct;
       between.connected = theirs.connected;
-      (between.*which).push_back(std::move(piece));
+      (between.*which).push_back(std::move(transfer));
     }
   }
   [[nodiscard]] std::vector<NegotiatedPair> take_all() {
@@ -230,7 +230,7 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
     Theirs theirs = take_theirs(words);
     theirs.direct = direct && theirs.direct;
     theirs.connected = connected[peer] != 0 && theirs.connected;
-    std::vector<Piece> sends, receives;
+    std::vector<MatchedTransfer> sends, receives;
     if (fault.empty()) fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, sends);
     if (fault.empty())
       fault = pair_up(mine[peer].receives, theirs.sends, false, rank, peer, receives);

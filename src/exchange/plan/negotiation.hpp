@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "exchange/peers/group.hpp"
-#include "exchange/transport/pairs/piece.hpp"
+#include "exchange/transport/pairs/matched_transfer.hpp"
 #include "exchange/transport/pairs/setup.hpp"
 #include "strake/exchange.hpp"
 #include "strake/layout.hpp"
@@ -31,8 +31,8 @@ struct NegotiatedPair {
   std::size_t place = 0;        ///< of this rank's Places
   std::size_t their_place = 0;  ///< of the other's
   bool they_are_on_device = false;
-  std::vector<Piece> sends;
-  std::vector<Piece> receives;
+  std::vector<MatchedTransfer> sends;
+  std::vector<MatchedTransfer> receives;
   bool direct = false;     ///< both ranks are forced to read in place (STRAKE_METHOD)
   bool connected = false;  ///< both ranks say that they were before
 };

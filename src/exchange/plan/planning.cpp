@@ -66,7 +66,7 @@ void Exchange::Impl::plan_all(Setup& setup, const ExchangePart& part) {
   for (const Place place : places_.all) devices.push_back({place, {}, {}});
   std::erase_if(all, [&](NegotiatedPair& own) {
     if (own.rank != rank_ || own.place != own.their_place) return false;
-    for (const Piece& piece : own.sends) own_bytes_ += piece.mine.size_bytes();
+    for (const MatchedTransfer& transfer : own.sends) own_bytes_ += transfer.mine.size_bytes();
     if (is_device(places_.all[own.place])) {
       devices[own.place].own = std::move(own.sends);
     } else {
@@ -266,7 +266,7 @@ std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs
         candidates = candidates_between_nodes(peer.place, peer.schedules);
     }
     all.push_back({end(is_device(peer.place), rank_, 0), end(peer.on_device, peer.rank, node),
-                   &peer.schedules[kSends].pieces(), &peer.schedules[kReceives].pieces(),
+                   &peer.schedules[kSends].transfers(), &peer.schedules[kReceives].transfers(),
                    std::move(candidates)});
     ranks.push_back(peer.near ? -1 : peer.rank);
   }

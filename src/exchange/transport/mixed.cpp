@@ -15,12 +15,12 @@ const std::byte* at(const std::byte* base, std::int64_t offset) {
                                             static_cast<std::uintptr_t>(offset));
 }
 
-void copy_group(Direction direction, const std::vector<std::int64_t>& offsets,
+void copy_group(MessageDirection direction, const std::vector<std::int64_t>& offsets,
                 const std::vector<std::int64_t>& lengths, Place place, std::byte* typed,
                 std::byte* packed, Place packed_place) {
   const Layout layout = Layout::blocks(offsets, lengths);
   const Layout dense = Layout::dense(layout.size_bytes());
-  if (direction == Direction::Send) {
+  if (direction == MessageDirection::Send) {
     CopyPlan::compile(dense, packed_place, layout, place).run(packed, typed);
   } else {
     CopyPlan::compile(layout, place, dense, packed_place).run(typed, packed);
@@ -29,8 +29,8 @@ void copy_group(Direction direction, const std::vector<std::int64_t>& offsets,
 
 }  // namespace
 
-void copy_mixed(Direction direction, const Layout& layout, std::byte* typed, std::byte* packed,
-                ByteRange part) {
+void copy_mixed(MessageDirection direction, const Layout& layout, std::byte* typed,
+                std::byte* packed, ByteRange part) {
   part.end = std::min(part.end, layout.size_bytes());
   if (part.begin >= part.end) return;
   const Place packed_place = classify(packed, packed + (part.end - part.begin) - 1);

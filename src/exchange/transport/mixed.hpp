@@ -10,11 +10,11 @@
 
 namespace strake::exchange {
 
-using machine::Direction;
+using machine::MessageDirection;
 
 /// Moves the bytes between the layout at `typed` and dense memory at `packed`. Synchronous.
-void copy_mixed(Direction direction, const Layout& layout, std::byte* typed, std::byte* packed,
-                ByteRange part);
+void copy_mixed(MessageDirection direction, const Layout& layout, std::byte* typed,
+                std::byte* packed, ByteRange part);
 /// Whether all blocks of `layout` at `base` lie in one kind of memory; `place` is that of the first
 /// byte.
 [[nodiscard]] bool one_place(const Layout& layout, const std::byte* base, Place& place);

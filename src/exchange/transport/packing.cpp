@@ -20,7 +20,7 @@ void Packing::open(const PackedForm& form) {
   form_ = &form;
   if (typed_.on_device()) required_device_backend().require_intact(typed_.place.device);
   const std::int64_t room =
-      direction_ == Direction::Receive ? shared::room_of_packed(size_bytes()) : size_bytes();
+      direction_ == MessageDirection::Receive ? shared::room_of_packed(size_bytes()) : size_bytes();
   buffer_ = PoolBlock(typed_.mixed ? kInHost : form.carried(typed_.place), room + mpi::kWireRoom);
   if (typed_.mixed) return;
   // Compiled now: once a message has come it can't be left to the MPI library any more.
@@ -43,7 +43,7 @@ void Packing::begin() {
 
 void Packing::pack() {
   if (typed_.mixed) {
-    copy_mixed(Direction::Send, typed_.elements->layout(), typed_.address, buffer_.data(),
+    copy_mixed(MessageDirection::Send, typed_.elements->layout(), typed_.address, buffer_.data(),
                ByteRange::all());
   } else if (goes_together()) {
     collect(device_copy(buffer_.place()), buffer_.data(), typed_.address);
@@ -54,7 +54,7 @@ void Packing::pack() {
 
 void Packing::unpack(std::int64_t bytes) {
   if (typed_.mixed) {
-    copy_mixed(Direction::Receive, typed_.elements->layout(), typed_.address, buffer_.data(),
+    copy_mixed(MessageDirection::Receive, typed_.elements->layout(), typed_.address, buffer_.data(),
                {0, bytes});
   } else if (form_->synchronous) {
     form_->unpack(*this, bytes);

@@ -50,7 +50,8 @@ struct PackedForm {
 /// One message at a time, any number of them one after the other. One thread at a time per object.
 class Packing {
  public:
-  Packing(Direction direction, Typed typed) : typed_(std::move(typed)), direction_(direction) {}
+  Packing(MessageDirection direction, Typed typed)
+      : typed_(std::move(typed)), direction_(direction) {}
   Packing(const Packing&) = delete;
   Packing& operator=(const Packing&) = delete;
 
@@ -66,7 +67,7 @@ class Packing {
   /// Whether copies are marked by themselves when they are begun: those that go with others, and
   /// those that come after a message has come.
   [[nodiscard]] bool needs_mark() const noexcept {
-    return typed_.on_device() && (direction_ == Direction::Receive || goes_together());
+    return typed_.on_device() && (direction_ == MessageDirection::Receive || goes_together());
   }
   /// \{ Begins to pack the layout's bytes into buffer(), or to unpack the first `bytes` of them.
   void pack();
@@ -109,7 +110,7 @@ class Packing {
   [[nodiscard]] bool on_device() const noexcept { return typed_.on_device(); }
   [[nodiscard]] const Typed& typed() const noexcept { return typed_; }
   [[nodiscard]] mpi::Elements& elements() const noexcept { return *typed_.elements; }
-  [[nodiscard]] Direction direction() const noexcept { return direction_; }
+  [[nodiscard]] MessageDirection direction() const noexcept { return direction_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }
   /// The packed bytes that a channel carries; mpi::kWireRoom bytes more lie behind them.
   [[nodiscard]] PoolBlock& buffer() noexcept { return buffer_; }
@@ -136,7 +137,7 @@ class Packing {
   }
 
   Typed typed_;
-  Direction direction_;
+  MessageDirection direction_;
   const PackedForm* form_ = nullptr;
   PoolBlock buffer_;
   PoolBlock between_;

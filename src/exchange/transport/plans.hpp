@@ -16,7 +16,7 @@
 
 namespace strake::exchange {
 
-using machine::Direction;
+using machine::MessageDirection;
 
 /// Plans are added under a lock and never removed: threads share one object.
 class Plans final : public mpi::Companion {
@@ -27,19 +27,19 @@ class Plans final : public mpi::Companion {
   /// Send: layout at `typed` → dense at `packed`; Receive: the other way. Compiled at first use,
   /// then ~2 ns for host memory.
   /// \throws Unsupported, OutOfMemory, CudaError
-  const CopyPlan& plan(Direction direction, Place typed, Place packed);
+  const CopyPlan& plan(MessageDirection direction, Place typed, Place packed);
 
   /// As plan(), on a device or between its memory and pinned memory, for a launch of several.
   /// \throws as compile_device_copy()
-  DeviceCopy device_copy(Direction direction, Place typed, Place packed);
+  DeviceCopy device_copy(MessageDirection direction, Place typed, Place packed);
 
   /// Send: layout at `typed` → the same layout in pageable host memory; Receive: the other way.
   /// \throws Unsupported, OutOfMemory, CudaError
-  const CopyPlan& mirrored(Direction direction, Place typed);
+  const CopyPlan& mirrored(MessageDirection direction, Place typed);
 
   /// The choice made for messages of these elements at `place`; 0: none so far. A choice depends on
   /// the kind of memory, not on whose it is.
-  [[nodiscard]] std::atomic<std::uint32_t>& choice(Direction direction, Place place,
+  [[nodiscard]] std::atomic<std::uint32_t>& choice(MessageDirection direction, Place place,
                                                    bool nonblocking) noexcept {
     return choices_[static_cast<std::size_t>(place.kind)][static_cast<std::size_t>(direction)]
                    [nonblocking ? 1 : 0];
@@ -52,14 +52,14 @@ class Plans final : public mpi::Companion {
  private:
   enum class Form : std::uint8_t { Packed, Together, Mirrored };
   struct Compiled {
-    Direction direction;
+    MessageDirection direction;
     Place typed;
     Place packed;
     Form form;
     std::unique_ptr<const CopyPlan> plan;
     DeviceCopy copy;  ///< instead of `plan`, if Together
   };
-  const Compiled* find(Direction direction, Place typed, Place packed, Form form) const;
+  const Compiled* find(MessageDirection direction, Place typed, Place packed, Form form) const;
 
   const Layout& layout_;
   std::atomic<const CopyPlan*> host_[2] = {nullptr, nullptr};

@@ -7,9 +7,9 @@
 namespace strake::interpose {
 namespace {
 
-std::vector<Event>& heard() {
-  static std::vector<Event> events;
-  return events;
+std::vector<CallOutcome>& heard() {
+  static std::vector<CallOutcome> outcomes;
+  return outcomes;
 }
 
 Count packed() {
@@ -18,14 +18,14 @@ Count packed() {
 }
 
 TEST(Counters, are_counted_and_told_to_the_hook_as_long_as_there_is_one) {
-  const Event event{Function::MPI_Send, Transport::Pack, Reason::None, 800};
+  const CallOutcome outcome{Function::MPI_Send, Transport::Pack, Reason::None, 800};
   const Count before = packed();
-  record(event);
+  record(outcome);
   EXPECT_TRUE(heard().empty());
-  set_event_hook([](const Event& told) { heard().push_back(told); });
-  record(event);
-  set_event_hook(nullptr);
-  record(event);
+  set_outcome_hook([](const CallOutcome& told) { heard().push_back(told); });
+  record(outcome);
+  set_outcome_hook(nullptr);
+  record(outcome);
   ASSERT_EQ(heard().size(), 1U);
   EXPECT_EQ(heard()[0].function, Function::MPI_Send);
   EXPECT_EQ(heard()[0].transport, Transport::Pack);

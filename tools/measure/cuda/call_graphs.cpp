@@ -47,7 +47,7 @@ Graph capture(Node node, int nodes, const Move& move, cudaStream_t stream) {
 
 std::unique_ptr<Instance> make_graph(Node node, int nodes, bool launch) {
   const Move move({Kind::Device}, {Kind::Device}, 64, 12);
-  const auto stream = std::make_shared<Stream>(0);
+  const auto stream = std::make_shared<OwnedStream>(0);
   // Everything is loaded before it is captured.
   enqueue(node, move, stream->get());
   const Graph graph = capture(node, nodes, move, stream->get());

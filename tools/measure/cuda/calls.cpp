@@ -40,9 +40,9 @@ double time_batches(const Call& what, cudaStream_t stream, int thread, std::int6
 
 /// `threads` threads call at once; the mean of their times.
 std::unique_ptr<Instance> make_call(Call what, int threads, std::function<void()> verify) {
-  std::vector<std::shared_ptr<Stream>> streams;
+  std::vector<std::shared_ptr<OwnedStream>> streams;
   for (int i = 0; i < threads; ++i) {
-    streams.push_back(std::make_shared<Stream>(0));
+    streams.push_back(std::make_shared<OwnedStream>(0));
     what.call(streams.back()->get(), i);  // loads what is loaded at first use
     what.after(streams.back()->get());
   }
@@ -116,8 +116,8 @@ std::unique_ptr<Instance> make_launch(int threads, int parameter_bytes) {
 
 /// An event in a stream: recorded, or asked about once it has passed.
 std::unique_ptr<Instance> make_event_call(int threads, bool query) {
-  std::vector<std::shared_ptr<Event>> events;
-  for (int i = 0; i < threads; ++i) events.push_back(std::make_shared<Event>(0, false));
+  std::vector<std::shared_ptr<OwnedEvent>> events;
+  for (int i = 0; i < threads; ++i) events.push_back(std::make_shared<OwnedEvent>(0, false));
   Call call;
   call.call = [=](cudaStream_t stream, int thread) {
     const cudaEvent_t event = events[static_cast<std::size_t>(thread)]->get();
@@ -215,7 +215,7 @@ struct Allocator {
 
 std::unique_ptr<Instance> make_allocation(const Allocator& by, std::int64_t bytes, bool time_take) {
   need_free(0, bytes);
-  const auto stream = std::make_shared<Stream>(0);
+  const auto stream = std::make_shared<OwnedStream>(0);
   const auto size = static_cast<std::size_t>(bytes);
   const auto once = [=] {
     void* memory = nullptr;

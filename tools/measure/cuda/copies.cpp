@@ -11,13 +11,14 @@
 namespace strake::measure::cuda {
 namespace {
 
-enum class Way { ToDevice, ToHost, Both };
+enum class CopyDirections { ToDevice, ToHost, Both };
 
-std::unique_ptr<Instance> make_copies(Where host, int device, std::int64_t bytes, Way way) {
+std::unique_ptr<Instance> make_copies(Where host, int device, std::int64_t bytes,
+                                      CopyDirections directions) {
   const Where there{Kind::Device, device};
   std::vector<Move> moves;
-  if (way != Way::ToHost) moves.emplace_back(there, host, bytes, 1);
-  if (way != Way::ToDevice) moves.emplace_back(host, there, bytes, 2);
+  if (directions != CopyDirections::ToHost) moves.emplace_back(there, host, bytes, 1);
+  if (directions != CopyDirections::ToDevice) moves.emplace_back(host, there, bytes, 2);
   std::vector<Lane> lanes;
   for (const Move& move : moves) lanes.push_back(copy_lane(device, move));
   return held_moves(std::move(lanes), std::move(moves), "copy between host and device");
@@ -44,16 +45,16 @@ void add_host(Cases& cases, const std::string& kind, Where host, int device,
               const std::string& suffix = {}) {
   const double limit = host_link(device);
   for (const std::int64_t bytes : sizes) {
-    const auto add_way = [&](const std::string& name, Way way) {
-      const int ways = way == Way::Both ? 2 : 1;
-      Case& added = add(cases, name + suffix, ways * bytes,
-                        [=] { return make_copies(host, device, bytes, way); });
+    const auto add_case = [&](const std::string& name, CopyDirections directions) {
+      const int count = directions == CopyDirections::Both ? 2 : 1;
+      Case& added = add(cases, name + suffix, count * bytes,
+                        [=] { return make_copies(host, device, bytes, directions); });
       added.quick = bytes == quick_size;
-      added.limit = ways * limit;
+      added.limit = count * limit;
     };
-    add_way("gpu/copy/" + kind + "-to-device", Way::ToDevice);
-    add_way("gpu/copy/device-to-" + kind, Way::ToHost);
-    add_way("gpu/copy/" + kind + "/both-ways", Way::Both);
+    add_case("gpu/copy/" + kind + "-to-device", CopyDirections::ToDevice);
+    add_case("gpu/copy/device-to-" + kind, CopyDirections::ToHost);
+    add_case("gpu/copy/" + kind + "/both-ways", CopyDirections::Both);
   }
 }
 

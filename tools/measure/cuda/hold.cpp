@@ -29,9 +29,9 @@ class Held final : public Instance {
         start_(lanes_[0].device, true),
         stop_(lanes_[0].device, true) {
     for (const Lane& lane : lanes_) {
-      streams_.push_back(std::make_unique<Stream>(lane.device));
-      begins_.push_back(std::make_unique<Event>(lane.device, true));
-      ends_.push_back(std::make_unique<Event>(lane.device, true));
+      streams_.push_back(std::make_unique<OwnedStream>(lane.device));
+      begins_.push_back(std::make_unique<OwnedEvent>(lane.device, true));
+      ends_.push_back(std::make_unique<OwnedEvent>(lane.device, true));
     }
     // Modules are loaded and buffers are mapped now: later calls must not wait for a held stream.
     if (options_.before) options_.before();
@@ -143,11 +143,11 @@ class Held final : public Instance {
   HeldOptions options_;
   Gate gate_;
   std::int64_t most_queued_ = kMostQueued;
-  Event start_;
-  Event stop_;
-  std::vector<std::unique_ptr<Stream>> streams_;
-  std::vector<std::unique_ptr<Event>> begins_;
-  std::vector<std::unique_ptr<Event>> ends_;
+  OwnedEvent start_;
+  OwnedEvent stop_;
+  std::vector<std::unique_ptr<OwnedStream>> streams_;
+  std::vector<std::unique_ptr<OwnedEvent>> begins_;
+  std::vector<std::unique_ptr<OwnedEvent>> ends_;
 };
 
 class TimedRun final : public Instance {
@@ -172,20 +172,20 @@ class TimedRun final : public Instance {
 
 }  // namespace
 
-Stream::Stream(int device) : device_(device) {
+OwnedStream::OwnedStream(int device) : device_(device) {
   check(cudaSetDevice(device));
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 }
-Stream::~Stream() {
+OwnedStream::~OwnedStream() {
   (void)cudaSetDevice(device_);
   (void)cudaStreamDestroy(stream_);
 }
 
-Event::Event(int device, bool timed) : device_(device) {
+OwnedEvent::OwnedEvent(int device, bool timed) : device_(device) {
   check(cudaSetDevice(device));
   check(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming));
 }
-Event::~Event() {
+OwnedEvent::~OwnedEvent() {
   (void)cudaSetDevice(device_);
   (void)cudaEventDestroy(event_);
 }
@@ -245,9 +245,9 @@ std::unique_ptr<Instance> timed_each(int device, std::function<double()> once,
 std::unique_ptr<Instance> timed_kernel(int device, std::int64_t times,
                                        std::function<void(std::int64_t, cudaStream_t)> launch,
                                        std::function<void()> verify) {
-  const auto stream = std::make_shared<Stream>(device);
-  const auto start = std::make_shared<Event>(device, true);
-  const auto stop = std::make_shared<Event>(device, true);
+  const auto stream = std::make_shared<OwnedStream>(device);
+  const auto start = std::make_shared<OwnedEvent>(device, true);
+  const auto stop = std::make_shared<OwnedEvent>(device, true);
   const auto run = [=, launch = std::move(launch)](std::int64_t iterations) {
     check(cudaEventRecord(start->get(), stream->get()));
     launch(times * iterations, stream->get());

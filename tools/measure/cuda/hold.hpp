@@ -15,12 +15,13 @@
 
 namespace strake::measure::cuda {
 
-class Stream {
+/// A CUDA stream, destroyed with this object.
+class OwnedStream {
  public:
-  explicit Stream(int device);
-  ~Stream();
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  explicit OwnedStream(int device);
+  ~OwnedStream();
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
   [[nodiscard]] cudaStream_t get() const noexcept { return stream_; }
 
  private:
@@ -28,13 +29,14 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-class Event {
+/// A CUDA event, destroyed with this object.
+class OwnedEvent {
  public:
   /// \param timed  whether its time is asked for
-  Event(int device, bool timed);
-  ~Event();
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+  OwnedEvent(int device, bool timed);
+  ~OwnedEvent();
+  OwnedEvent(const OwnedEvent&) = delete;
+  OwnedEvent& operator=(const OwnedEvent&) = delete;
   [[nodiscard]] cudaEvent_t get() const noexcept { return event_; }
 
  private:

@@ -129,8 +129,8 @@ std::unique_ptr<Instance> make_demand_both(std::int64_t bytes) {
   const Trip down(0, kHost, bytes);
   const Trip up(kHost, 0, bytes);
   const auto gate = std::make_shared<Gate>(0);
-  const auto stream = std::make_shared<Stream>(0);
-  const auto start = std::make_shared<Event>(0, false);
+  const auto stream = std::make_shared<OwnedStream>(0);
+  const auto start = std::make_shared<OwnedEvent>(0, false);
   const auto once = [=]() -> double {
     for (;;) {
       down.reset();

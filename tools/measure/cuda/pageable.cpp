@@ -106,10 +106,10 @@ class BothWays final : public Instance {
   int node_;
   Move moves_[2];
   Gate gate_{0};
-  Stream streams_[2] = {Stream(0), Stream(0)};
-  Event start_{0, true};
-  Event stop_{0, true};
-  Event end_{0, false};
+  OwnedStream streams_[2] = {OwnedStream(0), OwnedStream(0)};
+  OwnedEvent start_{0, true};
+  OwnedEvent stop_{0, true};
+  OwnedEvent end_{0, false};
 };
 
 void add_kind(Cases& cases, const std::string& kind, int node,

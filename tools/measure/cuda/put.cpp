@@ -28,7 +28,7 @@ constexpr std::int64_t kAll = kSide * kSide * kSide;
 constexpr std::int64_t kCellBytes = 8;
 
 /// Cells that one neighbour sends, and their ghost cells: alike in both grids, which are periodic.
-struct Piece {
+struct GhostRegion {
   Layout ghosts;
   Layout cells;
   std::int64_t packed_at = 0;
@@ -39,9 +39,9 @@ constexpr Box kOwned{{1, 1, 1}, {kCells + 1, kCells + 1, kCells + 1}};
 /// Where a ghost cell's value comes from, along one axis.
 std::int64_t wrapped(std::int64_t at) { return (at - 1 + kCells) % kCells + 1; }
 
-std::vector<Piece> pieces() {
+std::vector<GhostRegion> ghost_regions() {
   const CellArray array = CellArray::of(grown(kOwned, 1), kCellBytes);
-  std::vector<Piece> made;
+  std::vector<GhostRegion> made;
   std::int64_t packed = 0;
   for (const Direction towards : kDirections) {
     made.push_back({layout_of(ghosts(kOwned, towards, 1), array),
@@ -90,7 +90,8 @@ class End {
   /// Rounds of this end alone.
   void compile_own() {
     std::vector<CopyBatch::Copy> own;
-    for (const Piece& piece : pieces()) own.push_back({piece.ghosts, 0, piece.cells, 0});
+    for (const GhostRegion& region : ghost_regions())
+      own.push_back({region.ghosts, 0, region.cells, 0});
     from_ = this;
     PutCopies copies;
     copies.own = own;
@@ -104,10 +105,10 @@ class End {
     const End& from = host_waits_ ? other : *this;
     const std::array<PutCopies::Buffer, 2> buffers{to.buffer(), from.buffer()};
     std::vector<CopyBatch::Copy> put, take;
-    for (const Piece& piece : pieces()) {
-      const Layout packed = Layout::dense(piece.cells.size_bytes(), piece.packed_at);
-      put.push_back({packed, 1, piece.cells, 0});
-      take.push_back({piece.ghosts, 0, packed, 2});
+    for (const GhostRegion& region : ghost_regions()) {
+      const Layout packed = Layout::dense(region.cells.size_bytes(), region.packed_at);
+      put.push_back({packed, 1, region.cells, 0});
+      take.push_back({region.ghosts, 0, packed, 2});
     }
     PutCopies copies;
     copies.buffers = buffers;

@@ -154,7 +154,7 @@ std::unique_ptr<Instance> make_host_flags() {
   const SharedBuffer flags = make_buffer({Kind::Pinned}, 3 * kLine);
   const SharedBuffer failed = make_buffer({Kind::Pinned}, 4);
   *failed->as<unsigned>() = 0;
-  const auto stream = std::make_shared<Stream>(0);
+  const auto stream = std::make_shared<OwnedStream>(0);
   return timed(
       0,
       [=](std::int64_t iterations) {
@@ -191,11 +191,11 @@ std::unique_ptr<Instance> make_peer_flags(const Pair& pair, bool push) {
   const SharedBuffer second = make_buffer({Kind::Device, pair.from}, 128);
   const SharedBuffer failed = make_buffer({Kind::Pinned}, 4);
   *failed->as<unsigned>() = 0;
-  const auto near_stream = std::make_shared<Stream>(pair.from);
-  const auto far_stream = std::make_shared<Stream>(pair.to);
+  const auto near_stream = std::make_shared<OwnedStream>(pair.from);
+  const auto far_stream = std::make_shared<OwnedStream>(pair.to);
   const auto gate = std::make_shared<Gate>(pair.from);
-  const auto start = std::make_shared<Event>(pair.from, true);
-  const auto stop = std::make_shared<Event>(pair.from, true);
+  const auto start = std::make_shared<OwnedEvent>(pair.from, true);
+  const auto stop = std::make_shared<OwnedEvent>(pair.from, true);
   const auto run = [=](std::int64_t iterations) -> double {
     const auto rounds = static_cast<std::uint32_t>(iterations);
     const auto clear = [](const SharedBuffer& flag) {

@@ -22,7 +22,7 @@ struct Device {
 
 class Buffer {
  public:
-  /// Holds HostMemory::kUntouched. \throws std::bad_alloc, CudaError
+  /// Holds MessageMemory::kUntouched. \throws std::bad_alloc, CudaError
   Buffer(std::int64_t bytes, const Device& device) : host_(bytes), bytes_(bytes), device_(device) {
     if (device.driver == nullptr || bytes == 0) return;
     device_.use();
@@ -53,7 +53,7 @@ class Buffer {
   }
 
  private:
-  HostMemory host_;
+  MessageMemory host_;
   std::int64_t bytes_;
   Device device_;
   std::uint64_t memory_ = 0;

@@ -35,11 +35,12 @@ inline void expect_pattern(const std::byte* data, std::int64_t bytes, int sender
   }
 }
 
-/// Whole pages of host memory, all touched.
-class HostMemory {
+/// Whole pages for messages, all touched, from the allocator that a program's arrays come from.
+/// (HostMemory of measure/host.hpp is mapped, and may be placed on a NUMA node.)
+class MessageMemory {
  public:
   /// \throws std::bad_alloc
-  explicit HostMemory(std::int64_t bytes)
+  explicit MessageMemory(std::int64_t bytes)
       : bytes_((std::max<std::int64_t>(bytes, 1) + kPage - 1) / kPage * kPage),
         data_(
             static_cast<std::byte*>(std::aligned_alloc(kPage, static_cast<std::size_t>(bytes_)))) {

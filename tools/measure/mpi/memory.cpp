@@ -131,7 +131,7 @@ class PeerRead : public Instance {
   const Job& job_;
   std::vector<int> pair_;
   Layout layout_;
-  HostMemory result_;
+  MessageMemory result_;
 };
 
 /// process_vm_readv, one element per block.
@@ -177,7 +177,7 @@ class CrossMemory final : public PeerRead {
     }
   }
 
-  HostMemory memory_;
+  MessageMemory memory_;
   pid_t pid_ = 0;
   std::byte* base_ = nullptr;
   std::vector<iovec> blocks_;

@@ -118,7 +118,7 @@ void receive_shared(const exchange::Typed& typed, const mpi::Envelope& from) {
     arrival.bytes = mpi::received_bytes(status);
     return arrival;
   });
-  exchange::Transfer transfer(machine::Direction::Receive, typed, machine::Transport::Pack);
+  exchange::Transfer transfer(machine::MessageDirection::Receive, typed, machine::Transport::Pack);
   transfer.start();
   transfer.finish(channel);
   if (!transfer.arrival().delivery)

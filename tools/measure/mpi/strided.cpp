@@ -59,12 +59,12 @@ class StridedRoundTrip : public Instance {
     if (peer_ < 0) return;
     // The first rank's bytes went to the other, which now sends its own.
     const std::int64_t span = layout_.bounds().end;
-    HostMemory found(span);
+    MessageMemory found(span);
     if (first()) receive();
     std::copy_n(memory_.data(), span, found.data());
     fill();
     if (!first()) send();
-    HostMemory expected(span);
+    MessageMemory expected(span);
     std::int64_t received = 0;
     layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
       expect_pattern(found.data() + offset, length, peer_, received);
@@ -100,7 +100,7 @@ class StridedRoundTrip : public Instance {
   std::vector<int> pair_;
   int peer_;
   Layout layout_;
-  HostMemory memory_;
+  MessageMemory memory_;
 };
 
 /// By the library's own engine.
@@ -140,7 +140,7 @@ class ByPacking final : public StridedRoundTrip {
                  "MPI_Send");
       return exchange::Arrival{};
     });
-    move(machine::Direction::Send, channel);
+    move(machine::MessageDirection::Send, channel);
   }
   void receive() override {
     exchange::CallChannel channel([this](const exchange::Parcel& parcel) {
@@ -151,9 +151,9 @@ class ByPacking final : public StridedRoundTrip {
           "MPI_Recv");
       return exchange::Arrival{.bytes = mpi::received_bytes(status), .lost = false};
     });
-    move(machine::Direction::Receive, channel);
+    move(machine::MessageDirection::Receive, channel);
   }
-  void move(machine::Direction direction, exchange::Channel& channel) {
+  void move(machine::MessageDirection direction, exchange::Channel& channel) {
     exchange::Transfer transfer(direction, typed_, Transport::Pack);
     transfer.start();
     transfer.finish(channel);

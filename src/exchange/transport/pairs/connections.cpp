@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "exchange/transport/pairs/piece.hpp"
+#include "exchange/transport/pairs/matched_transfer.hpp"
 #include "settings/log.hpp"
 #include "state/process_state.hpp"
 #include "strake/error.hpp"

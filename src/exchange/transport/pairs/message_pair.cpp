@@ -29,10 +29,10 @@ std::vector<MessagePair::Section> MessagePair::sections_of(std::size_t which) co
   bool open = false;
   for (std::size_t pair = 0; pair < schedules().size(); ++pair) {
     const PairSchedule& schedule = (*schedules()[pair])[which];
-    for (std::size_t i = 0; i < schedule.pieces().size(); ++i) {
-      const Piece& piece = schedule.pieces()[i];
-      const std::int64_t bytes = piece.mine.size_bytes();
-      const std::int64_t begin = at + piece.packed_at;
+    for (std::size_t i = 0; i < schedule.transfers().size(); ++i) {
+      const MatchedTransfer& transfer = schedule.transfers()[i];
+      const std::int64_t bytes = transfer.mine.size_bytes();
+      const std::int64_t begin = at + transfer.packed_at;
       const std::int64_t parts = std::max<std::int64_t>(bytes / kSection, 1);
       if (parts > 1) {
         const std::int64_t longest = whole_lines((bytes + parts - 1) / parts);

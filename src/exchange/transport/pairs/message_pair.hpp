@@ -55,7 +55,7 @@ class MessagePair final : public PairTransfer, public PackedByDevice {
   [[nodiscard]] bool poll() override;
   bool unpack() override { return true; }  // poll() has unpacked every section
 
-  /// Some of the pieces between one pair of memories.
+  /// Some of the transfers between one pair of memories.
   struct PairSlice {
     std::size_t pair = 0;
     Slice slice;

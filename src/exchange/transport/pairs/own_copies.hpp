@@ -14,9 +14,9 @@ namespace strake::exchange::planned {
 class OwnCopies {
  public:
   OwnCopies() = default;
-  /// The layout `mine` of each piece is sent, `theirs` is received.
-  explicit OwnCopies(std::vector<Piece> pieces);
-  [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
+  /// The layout `mine` of each transfer is sent, `theirs` is received.
+  explicit OwnCopies(std::vector<MatchedTransfer> transfers);
+  [[nodiscard]] bool is_empty() const noexcept { return transfers_.empty(); }
   /// Runs all copies. `reverse`: from the receiving arrays to the sending ones, combined with what
   /// is there.
   void run(Bases bases, bool reverse, std::span<const Combine> combine);
@@ -24,7 +24,7 @@ class OwnCopies {
  private:
   void copy_back(std::size_t i, std::byte* sent, const std::byte* received, const Combine& how);
 
-  std::vector<Piece> pieces_;
+  std::vector<MatchedTransfer> transfers_;
   std::vector<std::optional<CopyPlan>> plans_;
   std::vector<std::optional<CopyPlan>> packs_;  ///< of what was received
   std::vector<std::byte> scratch_;

@@ -19,28 +19,28 @@ const CopyPlan& compiled(std::optional<CopyPlan>& plan, const Layout& to, const 
 
 Layout packed_form(const Layout& layout) { return Layout::dense(layout.size_bytes()); }
 
-ByteRange part_of(const Piece& piece, ByteRange part) {
-  return {part.begin, std::min(part.end, piece.mine.size_bytes())};
+ByteRange part_of(const MatchedTransfer& transfer, ByteRange part) {
+  return {part.begin, std::min(part.end, transfer.mine.size_bytes())};
 }
-bool is_whole(const Piece& piece, ByteRange part) {
-  return part.begin == 0 && part.end >= piece.mine.size_bytes();
+bool is_whole(const MatchedTransfer& transfer, ByteRange part) {
+  return part.begin == 0 && part.end >= transfer.mine.size_bytes();
 }
 
 }  // namespace
 
-PairSchedule::PairSchedule(std::vector<Piece> pieces, Place place, bool direct)
-    : pieces_(std::move(pieces)), place_(place) {
-  for (Piece& piece : pieces_) {
-    piece.packed_at = packed_bytes_;
-    size_bytes_ += piece.mine.size_bytes();
-    packed_bytes_ += whole_lines(piece.mine.size_bytes());
-    piece.mine_in_place = !on_device() && (direct || worth_reading_in_place(piece.mine));
-    piece.theirs_in_place = direct || worth_reading_in_place(piece.theirs);
-    if (!piece.mine_in_place) continue;
-    const ByteRange touched = piece.mine.bounds();
-    const auto known = std::ranges::find(shown_, piece.array, &Shown::array);
+PairSchedule::PairSchedule(std::vector<MatchedTransfer> transfers, Place place, bool direct)
+    : transfers_(std::move(transfers)), place_(place) {
+  for (MatchedTransfer& transfer : transfers_) {
+    transfer.packed_at = packed_bytes_;
+    size_bytes_ += transfer.mine.size_bytes();
+    packed_bytes_ += whole_lines(transfer.mine.size_bytes());
+    transfer.mine_in_place = !on_device() && (direct || worth_reading_in_place(transfer.mine));
+    transfer.theirs_in_place = direct || worth_reading_in_place(transfer.theirs);
+    if (!transfer.mine_in_place) continue;
+    const ByteRange touched = transfer.mine.bounds();
+    const auto known = std::ranges::find(shown_, transfer.array, &Shown::array);
     if (known == shown_.end()) {
-      shown_.push_back({piece.array, touched});
+      shown_.push_back({transfer.array, touched});
     } else {
       known->touched = {std::min(known->touched.begin, touched.begin),
                         std::max(known->touched.end, touched.end)};
@@ -51,11 +51,11 @@ PairSchedule::PairSchedule(std::vector<Piece> pieces, Place place, bool direct)
 PairSchedule::Work& PairSchedule::work() {
   if (work_ == nullptr) {
     work_ = std::make_unique<Work>();
-    work_->sources.resize(pieces_.size());
+    work_->sources.resize(transfers_.size());
     if (on_device()) {
-      work_->device_copies.resize(pieces_.size());
+      work_->device_copies.resize(transfers_.size());
     } else {
-      work_->plans.resize(pieces_.size());
+      work_->plans.resize(transfers_.size());
     }
   }
   return *work_;
@@ -73,8 +73,8 @@ PairSchedule::~PairSchedule() {
 
 std::int64_t PairSchedule::bytes_in_place() const noexcept {
   std::int64_t bytes = 0;
-  for (const Piece& piece : pieces_)
-    if (piece.mine_in_place) bytes += piece.mine.size_bytes();
+  for (const MatchedTransfer& transfer : transfers_)
+    if (transfer.mine_in_place) bytes += transfer.mine.size_bytes();
   return bytes;
 }
 
@@ -87,7 +87,7 @@ std::byte* PairSchedule::stage() {
 void PairSchedule::begin(std::size_t i, PieceCopy& copy, const End& to, const End& from,
                          std::byte* target, const std::byte* source, ByteRange part) {
   Running running{i, part, nullptr, nullptr, {}};
-  if (is_whole(pieces_[i], part)) {
+  if (is_whole(transfers_[i], part)) {
     if (copy.whole == nullptr)
       copy.whole = compile_device_copy(to.layout, to.place, from.layout, from.place);
     running.launch = LaunchBatcher::get().add(place_.device, copy.whole, target, source);
@@ -102,106 +102,111 @@ void PairSchedule::begin(std::size_t i, PieceCopy& copy, const End& to, const En
 
 void PairSchedule::pack(Bases bases, std::byte* packed, bool all, Place there, const Slice& slice) {
   Work& work = this->work();
-  for (std::size_t i = slice.first; i < std::min(slice.last, pieces_.size()); ++i) {
-    const Piece& piece = pieces_[i];
-    if (!all && piece.mine_in_place) continue;
-    const std::byte* const from = bases[static_cast<std::size_t>(piece.array)];
-    std::byte* const to = packed + piece.packed_at;
+  for (std::size_t i = slice.first; i < std::min(slice.last, transfers_.size()); ++i) {
+    const MatchedTransfer& transfer = transfers_[i];
+    if (!all && transfer.mine_in_place) continue;
+    const std::byte* const from = bases[static_cast<std::size_t>(transfer.array)];
+    std::byte* const to = packed + transfer.packed_at;
     if (on_device()) {
       pack_on_device(i, to, from, there, slice.part);
     } else {
-      compiled(work.plans[i].pack, packed_form(piece.mine), piece.mine).run(to, from, slice.part);
+      compiled(work.plans[i].pack, packed_form(transfer.mine), transfer.mine)
+          .run(to, from, slice.part);
     }
   }
 }
 
 void PairSchedule::pack_on_device(std::size_t i, std::byte* packed, const std::byte* from,
                                   Place there, ByteRange part) {
-  const Piece& piece = pieces_[i];
+  const MatchedTransfer& transfer = transfers_[i];
   const bool reached = there.kind != MemoryKind::Host;
-  begin(i, work().device_copies[i].pack, {packed_form(piece.mine), reached ? there : stage_place()},
-        {piece.mine, place_}, reached ? packed : stage() + piece.packed_at, from, part);
+  begin(i, work().device_copies[i].pack,
+        {packed_form(transfer.mine), reached ? there : stage_place()}, {transfer.mine, place_},
+        reached ? packed : stage() + transfer.packed_at, from, part);
   if (!reached) work().staged.push_back({i, part, packed});
 }
 
 bool PairSchedule::unpack(Bases bases, const std::byte* packed, const Find& find,
                           std::span<const Combine> combine, Place there, const Slice& slice) {
   auto& sources = work().sources;
-  const std::size_t last = std::min(slice.last, pieces_.size());
+  const std::size_t last = std::min(slice.last, transfers_.size());
   for (std::size_t i = slice.first; i < last; ++i) {
-    const bool in_place = find && pieces_[i].theirs_in_place;
-    sources[i] = in_place ? find(pieces_[i].their_array, pieces_[i].theirs.bounds()) : nullptr;
+    const bool in_place = find && transfers_[i].theirs_in_place;
+    sources[i] =
+        in_place ? find(transfers_[i].their_array, transfers_[i].theirs.bounds()) : nullptr;
     if (in_place && sources[i] == nullptr) return false;
   }
   for (std::size_t i = slice.first; i < last; ++i) {
-    const Piece& piece = pieces_[i];
+    const MatchedTransfer& transfer = transfers_[i];
     const bool in_place = sources[i] != nullptr;
-    const std::byte* const from = in_place ? sources[i] : packed + piece.packed_at;
-    std::byte* const to = bases[static_cast<std::size_t>(piece.array)];
-    const Combine* const how = combine.empty() ? nullptr : &combine_of(combine, piece.array);
+    const std::byte* const from = in_place ? sources[i] : packed + transfer.packed_at;
+    std::byte* const to = bases[static_cast<std::size_t>(transfer.array)];
+    const Combine* const how = combine.empty() ? nullptr : &combine_of(combine, transfer.array);
     if (how != nullptr && *how) {
       // A value may lie in two parts: all are combined with the last one.
-      if (slice.part.end >= piece.mine.size_bytes()) combine_piece(i, to, from, in_place, *how);
+      if (slice.part.end >= transfer.mine.size_bytes())
+        combine_transfer(i, to, from, in_place, *how);
     } else if (on_device()) {
       unpack_on_device(i, to, from, there, slice.part);
     } else {
-      unpack_piece(i, to, from, in_place, slice.part);
+      unpack_transfer(i, to, from, in_place, slice.part);
     }
   }
   return true;
 }
 
-void PairSchedule::unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
-                                ByteRange part) {
-  const Piece& piece = pieces_[i];
+void PairSchedule::unpack_transfer(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                                   ByteRange part) {
+  const MatchedTransfer& transfer = transfers_[i];
   Plans& plans = work().plans[i];
-  there ? compiled(plans.pull, piece.mine, piece.theirs).run(to, from)
-        : compiled(plans.unpack, piece.mine, packed_form(piece.mine)).run(to, from, part);
+  there ? compiled(plans.pull, transfer.mine, transfer.theirs).run(to, from)
+        : compiled(plans.unpack, transfer.mine, packed_form(transfer.mine)).run(to, from, part);
 }
 
 void PairSchedule::unpack_on_device(std::size_t i, std::byte* to, const std::byte* packed,
                                     Place there, ByteRange part) {
-  const Piece& piece = pieces_[i];
+  const MatchedTransfer& transfer = transfers_[i];
   const bool reached = there.kind != MemoryKind::Host;
   if (!reached) {
-    std::byte* const at = stage() + piece.packed_at;
-    const ByteRange here = part_of(piece, part);
+    std::byte* const at = stage() + transfer.packed_at;
+    const ByteRange here = part_of(transfer, part);
     std::memcpy(at + here.begin, packed + here.begin, static_cast<std::size_t>(here.size()));
     packed = at;
   }
-  begin(i, work().device_copies[i].unpack, {piece.mine, place_},
-        {packed_form(piece.mine), reached ? there : stage_place()}, to, packed, part);
+  begin(i, work().device_copies[i].unpack, {transfer.mine, place_},
+        {packed_form(transfer.mine), reached ? there : stage_place()}, to, packed, part);
 }
 
-void PairSchedule::combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
-                                 const Combine& how) {
-  const Piece& piece = pieces_[i];
+void PairSchedule::combine_transfer(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                                    const Combine& how) {
+  const MatchedTransfer& transfer = transfers_[i];
   if (there) {
     // A line more, to begin at one: values are aligned then.
     Work& work = this->work();
-    work.scratch.resize(static_cast<std::size_t>(piece.mine.size_bytes() + kLine));
+    work.scratch.resize(static_cast<std::size_t>(transfer.mine.size_bytes() + kLine));
     auto* const line = reinterpret_cast<std::byte*>(
         (reinterpret_cast<std::uintptr_t>(work.scratch.data()) + kLine - 1) / kLine * kLine);
-    compiled(work.plans[i].pack_theirs, packed_form(piece.theirs), piece.theirs).run(line, from);
+    compiled(work.plans[i].pack_theirs, packed_form(transfer.theirs), transfer.theirs)
+        .run(line, from);
     from = line;
   }
-  combine_packed(piece.mine, to, from, how);
+  combine_packed(transfer.mine, to, from, how);
 }
 
 bool PairSchedule::idle(const Slice& slice) {
   if (work_ == nullptr) return true;
   const auto is_meant = [&slice](const auto& one) {
-    return slice.first <= one.piece && one.piece < slice.last && one.part.begin < slice.part.end &&
-           slice.part.begin < one.part.end;
+    return slice.first <= one.transfer && one.transfer < slice.last &&
+           one.part.begin < slice.part.end && slice.part.begin < one.part.end;
   };
   for (const Running& running : work_->running)
     if (is_meant(running) && !running.done()) return false;
   std::erase_if(work_->running, is_meant);
   for (const Staged& staged : work_->staged) {
     if (!is_meant(staged)) continue;
-    const Piece& piece = pieces_[staged.piece];
-    const ByteRange here = part_of(piece, staged.part);
-    std::memcpy(staged.to + here.begin, work_->stage.data() + piece.packed_at + here.begin,
+    const MatchedTransfer& transfer = transfers_[staged.transfer];
+    const ByteRange here = part_of(transfer, staged.part);
+    std::memcpy(staged.to + here.begin, work_->stage.data() + transfer.packed_at + here.begin,
                 static_cast<std::size_t>(here.size()));
   }
   std::erase_if(work_->staged, is_meant);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "exchange/transport/launch_batcher.hpp"
-#include "exchange/transport/pairs/piece.hpp"
+#include "exchange/transport/pairs/matched_transfer.hpp"
 #include "memory/pool.hpp"
 #include "strake/copy.hpp"
 #include "strake/exchange.hpp"
@@ -23,7 +23,7 @@ namespace strake::exchange::planned {
 /// Where a start has this rank's arrays, by number.
 using Bases = std::span<std::byte* const>;
 
-/// Some of a schedule: its pieces from `first` to before `last`; if that is one, perhaps only a
+/// Some of a schedule: its transfers from `first` to before `last`; if that is one, perhaps only a
 /// part of its packed bytes.
 struct Slice {
   std::size_t first = 0;
@@ -36,24 +36,26 @@ struct Slice {
 /// (exchange/transport/launch_batcher.hpp): what begins is done once idle() says so.
 class PairSchedule {
  public:
-  /// `pieces` are this rank's end of it, in memory of `place`. `direct`: short blocks in host
+  /// `transfers` are this rank's end of it, in memory of `place`. `direct`: short blocks in host
   /// memory are read in place, too; both ends say the same.
-  PairSchedule(std::vector<Piece> pieces, Place place, bool direct);
+  PairSchedule(std::vector<MatchedTransfer> transfers, Place place, bool direct);
   /// Waits for what was begun.
   ~PairSchedule();
   PairSchedule(PairSchedule&&) noexcept = default;
   PairSchedule& operator=(PairSchedule&&) noexcept = default;
 
-  /// Size of the packed bytes, with each piece rounded up to whole lines. [bytes]
+  /// Size of the packed bytes, with each transfer rounded up to whole lines. [bytes]
   [[nodiscard]] std::int64_t packed_bytes() const noexcept { return packed_bytes_; }
-  /// Size of the pieces. [bytes]
+  /// Size of the transfers. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
-  [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
+  [[nodiscard]] bool is_empty() const noexcept { return transfers_.empty(); }
   /// Whether this rank's end is in device memory.
   [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
   /// Where this rank's arrays are.
   [[nodiscard]] Place place() const noexcept { return place_; }
-  [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
+  [[nodiscard]] const std::vector<MatchedTransfer>& transfers() const noexcept {
+    return transfers_;
+  }
   /// How many of the bytes are read in place, if this rank's arrays are shared.
   [[nodiscard]] std::int64_t bytes_in_place() const noexcept;
   /// The arrays of this rank that are read in place, with what is touched there.
@@ -86,7 +88,7 @@ class PairSchedule {
     std::optional<CopyPlan> pull;         ///< mine <- theirs
     std::optional<CopyPlan> pack_theirs;  ///< packed <- theirs
   };
-  /// A copy on a device: with others in one launch, or, of a part of a piece, in its own.
+  /// A copy on a device: with others in one launch, or, of a part of a transfer, in its own.
   struct PieceCopy {
     DeviceCopy whole;
     std::optional<CopyPlan> parts;
@@ -97,12 +99,12 @@ class PairSchedule {
   };
   void pack_on_device(std::size_t i, std::byte* packed, const std::byte* from, Place there,
                       ByteRange part);
-  void unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
-                    ByteRange part);
+  void unpack_transfer(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                       ByteRange part);
   void unpack_on_device(std::size_t i, std::byte* to, const std::byte* packed, Place there,
                         ByteRange part);
-  void combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
-                     const Combine& how);
+  void combine_transfer(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                        const Combine& how);
   /// One end of a copy.
   struct End {
     const Layout& layout;
@@ -115,13 +117,13 @@ class PairSchedule {
 
   /// Bytes that are copied from the stage once the device's copies are done.
   struct Staged {
-    std::size_t piece = 0;
+    std::size_t transfer = 0;
     ByteRange part;
-    std::byte* to = nullptr;  ///< where the piece goes
+    std::byte* to = nullptr;  ///< where the transfer goes
   };
-  /// A copy of a piece that a device carries out.
+  /// A copy of a transfer that a device carries out.
   struct Running {
-    std::size_t piece = 0;
+    std::size_t transfer = 0;
     ByteRange part;
     std::shared_ptr<const LaunchBatch> launch;  ///< null: it has a launch of its own
     Queue* queue = nullptr;
@@ -131,8 +133,8 @@ class PairSchedule {
   /// Plans and memory of copies, made at the first: an exchange that waits for its first round
   /// costs little.
   struct Work {
-    std::vector<Plans> plans;                 ///< by piece, in host memory
-    std::vector<DeviceCopies> device_copies;  ///< by piece, on a device
+    std::vector<Plans> plans;                 ///< by transfer, in host memory
+    std::vector<DeviceCopies> device_copies;  ///< by transfer, on a device
     std::vector<const std::byte*> sources;
     std::vector<std::byte> scratch;
     PoolBlock stage;  ///< packed bytes that the device reaches
@@ -141,7 +143,7 @@ class PairSchedule {
   };
   [[nodiscard]] Work& work();
 
-  std::vector<Piece> pieces_;
+  std::vector<MatchedTransfer> transfers_;
   std::vector<Shown> shown_;
   Place place_;
   std::int64_t packed_bytes_ = 0;

@@ -26,8 +26,8 @@ struct RankOnDevice {
 struct DevicePair {
   RankOnDevice own;
   RankOnDevice other;
-  const std::vector<Piece>* sends = nullptr;
-  const std::vector<Piece>* receives = nullptr;  ///< null: within its memory
+  const std::vector<MatchedTransfer>* sends = nullptr;
+  const std::vector<MatchedTransfer>* receives = nullptr;  ///< null: within its memory
 };
 /// The choice for a pair of memories, and why, for people.
 struct PairChoice {
@@ -46,8 +46,8 @@ struct DeviceChoices {
 struct DeviceTraffic {
   RankOnDevice other;
   Transport transport = Transport::Put;
-  const std::vector<Piece>* sends = nullptr;
-  const std::vector<Piece>* receives = nullptr;  ///< null: both are the same
+  const std::vector<MatchedTransfer>* sends = nullptr;
+  const std::vector<MatchedTransfer>* receives = nullptr;  ///< null: both are the same
 };
 
 }  // namespace strake::exchange::planned

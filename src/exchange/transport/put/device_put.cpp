@@ -40,7 +40,7 @@ bool needs_put_buffers(Transport transport) {
 }  // namespace
 
 DevicePut::DevicePut(Place place, const std::vector<Place>& arrays, std::vector<PutPeer> peers,
-                     std::vector<Piece> own, bool engines_are_forced)
+                     std::vector<MatchedTransfer> own, bool engines_are_forced)
     : place_(place),
       slot_of_(arrays.size(), -1),
       peers_(std::move(peers)),
@@ -297,8 +297,8 @@ std::optional<std::vector<DeviceTraffic>> DevicePut::round(int rank) const {
     if (peer.is_own) return std::nullopt;
     all.push_back({{peer.rank, shared.ordinal},
                    shared.transport,
-                   &peer.sends->pieces(),
-                   &peer.receives->pieces()});
+                   &peer.sends->transfers(),
+                   &peer.receives->transfers()});
   }
   return all;
 }

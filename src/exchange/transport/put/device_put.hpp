@@ -56,7 +56,7 @@ class DevicePut {
   };
   /// \param arrays  the memories of all arrays of this rank's; those in `place` are this device's
   DevicePut(Place place, const std::vector<Place>& arrays, std::vector<PutPeer> peers,
-            std::vector<Piece> own, bool engines_are_forced);
+            std::vector<MatchedTransfer> own, bool engines_are_forced);
   ~DevicePut();
   DevicePut(const DevicePut&) = delete;
   DevicePut& operator=(const DevicePut&) = delete;
@@ -88,7 +88,7 @@ class DevicePut {
   /// \}
 
   /// Returns the copies within its memory.
-  [[nodiscard]] const std::vector<Piece>& own() const noexcept { return own_; }
+  [[nodiscard]] const std::vector<MatchedTransfer>& own() const noexcept { return own_; }
   /// Whether bytes from and to a peer go this way: both ends say the same.
   [[nodiscard]] bool reaches(std::size_t peer) const noexcept { return buffers_of_.contains(peer); }
   /// Whether anything goes this way.
@@ -216,7 +216,7 @@ class DevicePut {
   std::vector<std::size_t> arrays_;    ///< in this device's memory, by slot of a launch
   std::vector<std::int32_t> slot_of_;  ///< by array; negative: it is elsewhere
   std::vector<PutPeer> peers_;
-  std::vector<Piece> own_;
+  std::vector<MatchedTransfer> own_;
   std::vector<Packed> packed_;
   bool has_room_ = false;  ///< for all peers' buffers among the slots of a launch
   bool may_wait_ = true;

@@ -22,7 +22,7 @@ std::vector<DevicePut::Target> DevicePut::targets(std::size_t which) {
   std::int64_t put = 0;
   std::int64_t bytes = 0;
   std::size_t slots = arrays_.size() + 2 * buffers_of_.size();
-  for (const Piece& piece : own_) put += piece.mine.size_bytes();
+  for (const MatchedTransfer& transfer : own_) put += transfer.mine.size_bytes();
   for (const auto& [number, shared] : buffers_of_) {
     const PutPeer& peer = peers_[number];
     put += (which == kSends ? peer.sends : peer.receives)->size_bytes();
@@ -99,16 +99,16 @@ struct DevicePut::RoundCopies {
     combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
   }
   void add_packed(const Target& target) {
-    for (const Piece& piece : target.schedule->pieces())
-      own.push_back(
-          {packed(piece.mine, piece.packed_at), next_slot(), piece.mine, slot(piece.array)});
+    for (const MatchedTransfer& transfer : target.schedule->transfers())
+      own.push_back({packed(transfer.mine, transfer.packed_at), next_slot(), transfer.mine,
+                     slot(transfer.array)});
     buffers.push_back({target.to, target.to});
   }
-  void add_own(const Piece& piece) {
-    const CopyBatch::Copy forward = {piece.theirs, slot(piece.their_array), piece.mine,
-                                     slot(piece.array)};
-    const CopyBatch::Copy back = {piece.mine, slot(piece.array), piece.theirs,
-                                  slot(piece.their_array)};
+  void add_own(const MatchedTransfer& transfer) {
+    const CopyBatch::Copy forward = {transfer.theirs, slot(transfer.their_array), transfer.mine,
+                                     slot(transfer.array)};
+    const CopyBatch::Copy back = {transfer.mine, slot(transfer.array), transfer.theirs,
+                                  slot(transfer.their_array)};
     if (!how.empty()) {
       combine(back);
     } else {
@@ -123,13 +123,14 @@ struct DevicePut::RoundCopies {
     const bool by_engine = engines && shared.transport == Transport::Engine;
     buffers.push_back(shared.out[reverse ? 1 : 0]);
     buffers.push_back(shared.in[reverse ? 1 : 0]);
-    for (const Piece& piece : out.pieces()) {
+    for (const MatchedTransfer& transfer : out.transfers()) {
       (by_engine ? engine_put : put)
-          .push_back({packed(piece.mine, piece.packed_at), there, piece.mine, slot(piece.array)});
+          .push_back({packed(transfer.mine, transfer.packed_at), there, transfer.mine,
+                      slot(transfer.array)});
     }
-    for (const Piece& piece : in.pieces()) {
-      const CopyBatch::Copy taken = {piece.mine, slot(piece.array),
-                                     packed(piece.mine, piece.packed_at), there + 1};
+    for (const MatchedTransfer& transfer : in.transfers()) {
+      const CopyBatch::Copy taken = {transfer.mine, slot(transfer.array),
+                                     packed(transfer.mine, transfer.packed_at), there + 1};
       if (!how.empty()) {
         combine(taken);
       } else {
@@ -147,7 +148,7 @@ std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<D
   // Copies for other nodes come first: their link is slower.
   for (const Target& target : targets) copies.add_packed(target);
   // This device's own first, then by the other ranks' numbers: each run gives the same values.
-  for (const Piece& piece : own_) copies.add_own(piece);
+  for (const MatchedTransfer& transfer : own_) copies.add_own(transfer);
   for (const auto& [number, shared] : buffers_of_) copies.add_peer(peers_[number], shared);
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");

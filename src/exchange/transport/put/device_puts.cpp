@@ -112,8 +112,8 @@ std::vector<DevicePair> DevicePuts::pairs_of(
     const DevicePut::PutPeer& peer = ends[i].put->peers()[ends[i].peer];
     pairs.push_back({{rank, ends[i].put->place().device},
                      {peer.rank, numbers.of(theirs[i].device, theirs[i].ordinal)},
-                     &peer.sends->pieces(),
-                     &peer.receives->pieces()});
+                     &peer.sends->transfers(),
+                     &peer.receives->transfers()});
   }
   for (const auto& put : puts_) {
     const RankOnDevice own{rank, put->place().device};

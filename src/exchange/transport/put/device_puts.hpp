@@ -23,7 +23,7 @@ class DevicePuts {
   struct Part {
     Place place;
     std::vector<DevicePut::PutPeer> peers;
-    std::vector<Piece> own;  ///< copies within its memory
+    std::vector<MatchedTransfer> own;  ///< copies within its memory
   };
   /// All who plan call it, also ranks without a part. \param arrays  their memories
   /// \throws OutOfMemory, Error  as Setup::agree() and Setup::swap(); MpiError

@@ -28,7 +28,8 @@ struct CellName {
 /// A sender tells of one message. Receivers copy a cell before they look at it, as its sender may
 /// change its memory at any time.
 struct Cell {
-  enum class Way : std::uint32_t {
+  /// The bytes of the message are here.
+  enum class Carrier : std::uint32_t {
     Inside,   ///< its bytes are in the cell
     Segment,  ///< `header` names its descriptor
     Message,  ///< MPI carries it, with `tag`
@@ -36,7 +37,7 @@ struct Cell {
   static constexpr std::int64_t kMostInside = 72;
 
   CellName name;
-  Way way = Way::Inside;
+  Carrier carrier = Carrier::Inside;
   std::int32_t tag = 0;
   std::int64_t bytes = 0;
   Header header;

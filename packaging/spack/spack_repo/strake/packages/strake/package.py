@@ -45,6 +45,7 @@ class Strake(CMakePackage, CudaPackage):
         args = [
             self.define_from_variant("STRAKE_CUDA", "cuda"),
             self.define_from_variant("STRAKE_HWLOC", "hwloc"),
+            self.define("STRAKE_SCOTCH", False),
             self.define("STRAKE_BUILD_TESTS", False),
             self.define("STRAKE_BUILD_EXAMPLES", False),
             self.define("STRAKE_BUILD_BENCHMARKS", False),

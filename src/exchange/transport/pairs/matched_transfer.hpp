@@ -1,4 +1,4 @@
-/// \file  One transfer of a planned exchange.
+/// \file  One transfer of a planned exchange, matched with its other end.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace strake::exchange::planned {
 
-/// Packed pieces begin at lines of a cache, in the same place at both ends. [bytes]
+/// Packed transfers begin at lines of a cache, in the same place at both ends. [bytes]
 inline constexpr std::int64_t kLine = 64;
 /// Returns `bytes`, rounded up to whole lines.
 [[nodiscard]] constexpr std::int64_t whole_lines(std::int64_t bytes) noexcept {
@@ -15,7 +15,7 @@ inline constexpr std::int64_t kLine = 64;
 }
 
 /// A transfer, as one end knows it. Its other end is in the same place of the other rank's list.
-struct Piece {
+struct MatchedTransfer {
   int tag = 0;
   int array = 0;
   Layout mine;

@@ -1,4 +1,4 @@
-/// \file  Ways to do the same work, measured in turns, and tables of what they took.
+/// \file  Variants of one work, measured in turns, and tables of what they took.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "device/harness.hpp"
+#include "text_table.hpp"
 
 namespace bench {
 
-/// One way to do some work, on a stream of its device.
-struct Way {
+/// One of several implementations of some work, on a stream of its device.
+struct Variant {
   std::string name;
   cudaStream_t stream = nullptr;
   int device = 0;
@@ -24,31 +25,32 @@ struct Way {
   std::string plan;  ///< for people
 };
 /// A kernel that does nothing.
-[[nodiscard]] Way empty_way(cudaStream_t stream, int calls);
+[[nodiscard]] Variant empty_variant(cudaStream_t stream, int calls);
 /// A contiguous copy within one device.
-[[nodiscard]] Way copy_way(cudaStream_t stream, const Memory& to, const Memory& from, int calls);
+[[nodiscard]] Variant copy_variant(cudaStream_t stream, const Memory& to, const Memory& from,
+                                   int calls);
 
 /// [seconds]
 struct Times {
   std::vector<double> in_a_row;  ///< device time of one of many calls
   std::vector<double> alone;     ///< from a call until its stream is done, by the host's clock
 };
-/// Each round measures each way once, so that clocks and other changes of the machine meet all
+/// Each round measures each variant once, so that clocks and other changes of the machine meet all
 /// alike.
 [[nodiscard]] std::vector<Times> measure_in_turns(const Harness& harness,
-                                                  const std::vector<Way>& ways, int rounds);
+                                                  const std::vector<Variant>& variants, int rounds);
 
-/// A table for people.
-class TextTable {
+/// A table of numbers for people, and what it shows.
+class TitledTable {
  public:
-  TextTable(std::string title, std::vector<std::string> headings);
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// Nothing if it has no rows.
+  TitledTable(std::string title, strake::TextTable::Row headings);
+  void add(strake::TextTable::Row cells) { rows_.add(std::move(cells)); }
+  /// Prints nothing if there are no rows but the headings.
   void print(std::FILE* file) const;
 
  private:
   std::string title_;
-  std::vector<std::vector<std::string>> rows_;  // the headings first
+  strake::TextTable rows_;
 };
 [[nodiscard]] std::string number(double value, int digits);
 

@@ -1,0 +1,324 @@
+#include "interpose/reorder.hpp"
+
+#include <numeric>
+#include <string>
+
+#include "interpose/boundary.hpp"
+#include "interpose/distributed_graph.hpp"
+#include "interpose/passed.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/nodes.hpp"
+#include "mpi/own_world.hpp"
+#include "placement/scotch.hpp"
+#include "settings/log.hpp"
+#include "state/process_state.hpp"
+#include "strake/error.hpp"
+
+namespace strake::interpose {
+namespace {
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  mpi::check(real_mpi().MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+std::vector<int> sizes_of(const std::vector<int>& node_of) {
+  std::vector<int> sizes(static_cast<std::size_t>(1 + std::ranges::max(node_of)));
+  for (const int node : node_of) ++sizes[static_cast<std::size_t>(node)];
+  return sizes;
+}
+
+void count_ordering(const placement::Ordering& found, bool helps) noexcept {
+  ReorderCounts& counts = ProcessState::part<ReorderCounts>();
+  ++(helps ? counts.reordered : counts.kept);
+  if (!helps) return;
+  counts.across_before += static_cast<std::uint64_t>(found.before.across);
+  counts.across_after += static_cast<std::uint64_t>(found.after.across);
+  counts.all += static_cast<std::uint64_t>(found.after.all);
+}
+
+bool helps(const placement::Ordering& found) noexcept {
+  if (found.after.across >= found.before.across) return false;
+  constexpr double kWorthwhile = 0.9;
+  return mpi::common_wishes().reordered ||
+         static_cast<double>(found.after.across) <=
+             kWorthwhile * static_cast<double>(found.before.across);
+}
+
+/// Turns what was thrown on all ranks alike into an error on `comm`, which one of them explains.
+int refused_alike(MPI_Comm comm, const std::exception& error, int code) {
+  int rank = 0;
+  real_mpi().MPI_Comm_rank(comm, &rank);
+  if (rank == 0) log::warn("{}", error.what());
+  return raise(comm, code);
+}
+
+}  // namespace
+
+ReorderCounts reorder_counts() noexcept { return ProcessState::part<ReorderCounts>(); }
+
+std::vector<int> nodes_to_order(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL || mpi::common_wishes().kept || mpi::world_nodes().empty() ||
+      mpi::world_nodes().back() == 0)
+    return {};
+  int is_inter = 1;
+  mpi::check(real_mpi().MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter != 0) return {};
+  std::vector<int> node_of = mpi::nodes_of(comm);
+  const bool several = std::ranges::any_of(node_of, [](int node) { return node != 0; });
+  return several ? node_of : std::vector<int>();
+}
+
+Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of) {
+  Wanted made{std::move(graph), {}};
+  if (auto guess = placement::scotch_guess(made.graph, sizes_of(node_of)))
+    made.guesses.push_back(*std::move(guess));
+  return made;
+}
+
+std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
+                                                    const std::vector<int>& node_of) {
+  placement::Ordering found = placement::ordering_of(wanted.graph, node_of, wanted.guesses);
+  if (!helps(found)) return std::nullopt;
+  return found;
+}
+
+std::vector<int> agreed_ordering(MPI_Comm comm, const MakeGraph& make,
+                                 const std::vector<int>& node_of) {
+  std::vector<int> vertex_of(node_of.size() + 1);  // and whether it helps
+  std::string fault;
+  ErrorCode kind = ErrorCode::Other;
+  if (rank_in(comm) == 0) {
+    try {
+      const Wanted wanted = make(node_of);
+      const placement::Ordering found =
+          placement::ordering_of(wanted.graph, node_of, wanted.guesses);
+      std::ranges::copy(found.vertex_of, vertex_of.begin());
+      vertex_of.back() = helps(found) ? 1 : 0;
+      count_ordering(found, helps(found));
+    } catch (const std::exception& error) {
+      fault = error.what();
+      kind = kind_of_current_error();
+    }
+  }
+  mpi::agree(comm, fault, kind);
+  mpi::check(
+      real_mpi().MPI_Bcast(vertex_of.data(), static_cast<int>(vertex_of.size()), MPI_INT, 0, comm),
+      "MPI_Bcast");
+  if (vertex_of.back() == 0) return {};
+  vertex_of.pop_back();
+  return vertex_of;
+}
+
+OrderedRanks::OrderedRanks(MPI_Comm comm, const std::vector<int>& vertex_of) {
+  const int key = vertex_of[static_cast<std::size_t>(rank_in(comm))];
+  mpi::check(real_mpi().MPI_Comm_split(comm, 0, key, &comm_), "MPI_Comm_split");
+}
+
+OrderedRanks::~OrderedRanks() { real_mpi().MPI_Comm_free(&comm_); }
+
+namespace {
+
+/// The wrapper of a call that makes a communicator of `comm`. \param order  the vertex of each
+/// rank, where they are placed anew; collective. \param create  as the MPI library's call, of the
+/// ordered ranks instead of `comm`
+template <typename PassOn, typename Order, typename Create>
+int create_ordered(MPI_Comm comm, int reorder, MPI_Comm* made, const PassOn& pass_on,
+                   const Order& order, const Create& create) {
+  if (reorder == 0 || t_depth != 0 || g_disabled) return pass_on();
+  bool passes = false;
+  const auto place = [&] {
+    const std::vector<int> node_of = nodes_to_order(comm);
+    const std::vector<int> vertex_of = node_of.empty() ? node_of : order(node_of);
+    passes = vertex_of.empty();
+    if (passes) return MPI_SUCCESS;
+    const OrderedRanks ordered(comm, vertex_of);
+    return create(ordered.get(), vertex_of);
+  };
+  Requests::get().hand_on();
+  const int code = guarded(comm, [&] {
+    try {
+      return place();
+    } catch (const InvalidArgument& error) {
+      return refused_alike(comm, error, MPI_ERR_ARG);
+    }
+  });
+  if (passes) return pass_on();
+  after_call();
+  if (code == MPI_SUCCESS) communicator_made(comm, *made);
+  return code;
+}
+
+/// A Cartesian grid as MPI_Cart_create gets it; nothing: the MPI library would refuse it, or ranks
+/// make no difference.
+std::optional<std::pair<std::vector<int>, std::vector<int>>> grid_of(int ndims, const int* dims,
+                                                                     const int* periods,
+                                                                     std::size_t ranks) {
+  if (ndims < 1 || dims == nullptr || periods == nullptr) return std::nullopt;
+  std::int64_t positions = 1;
+  for (int axis = 0; axis < ndims; ++axis) {
+    if (dims[axis] < 1) return std::nullopt;
+    positions *= dims[axis];
+    if (positions > static_cast<std::int64_t>(ranks)) return std::nullopt;
+  }
+  return std::pair(std::vector<int>(dims, dims + ndims),
+                   std::vector<int>(periods, periods + ndims));
+}
+
+/// The graph of a grid, with stencil strips to start from.
+Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodic,
+                   const std::vector<int>& node_of) {
+  Wanted made{placement::cartesian_graph(dims, periodic, static_cast<int>(node_of.size())), {}};
+  const int positions = std::reduce(dims.begin(), dims.end(), 1, std::multiplies());
+  if (positions != static_cast<int>(node_of.size())) return made;
+  made.guesses.push_back(placement::stencil_strips(dims, sizes_of(node_of)));
+  return made;
+}
+
+/// The graph that MPI_Graph_create gets; nothing: the MPI library would refuse it.
+std::optional<placement::Graph> graph_of(int nodes, const int* index, const int* edges,
+                                         std::size_t ranks) {
+  if (nodes < 1 || nodes > static_cast<int>(ranks) || index == nullptr) return std::nullopt;
+  placement::Graph made{static_cast<int>(ranks), {}};
+  for (int vertex = 0, next = 0; vertex < nodes; ++vertex) {
+    if (index[vertex] < next || (edges == nullptr && index[vertex] > 0)) return std::nullopt;
+    for (; next < index[vertex]; ++next) {
+      if (edges[next] < 0 || edges[next] >= nodes) return std::nullopt;
+      made.edges.push_back({vertex, edges[next], 1});
+    }
+  }
+  return made;
+}
+
+template <typename Real>
+int cart_create(Real real, MPI_Comm comm, int ndims, const int* dims, const int* periods,
+                int reorder, MPI_Comm* made) {
+  return create_ordered(
+      comm, reorder, made,
+      [&] { return pass<kCommunicator>(real, comm, ndims, dims, periods, reorder, made); },
+      [&](const std::vector<int>& node_of) -> std::vector<int> {
+        const auto grid = grid_of(ndims, dims, periods, node_of.size());
+        if (!grid) return {};
+        const auto make = [&](const std::vector<int>& nodes) {
+          return wanted_grid(grid->first, grid->second, nodes);
+        };
+        return agreed_ordering(comm, make, node_of);
+      },
+      [&](MPI_Comm ordered, const auto&) { return real(ordered, ndims, dims, periods, 0, made); });
+}
+
+template <typename Real>
+int graph_create(Real real, MPI_Comm comm, int nodes, const int* index, const int* edges,
+                 int reorder, MPI_Comm* made) {
+  return create_ordered(
+      comm, reorder, made,
+      [&] { return pass<kCommunicator>(real, comm, nodes, index, edges, reorder, made); },
+      [&](const std::vector<int>& node_of) -> std::vector<int> {
+        const auto graph = graph_of(nodes, index, edges, node_of.size());
+        if (!graph) return {};
+        const auto make = [&](const auto& all) { return wanted_graph(*graph, all); };
+        return agreed_ordering(comm, make, node_of);
+      },
+      [&](MPI_Comm ordered, const auto&) { return real(ordered, nodes, index, edges, 0, made); });
+}
+
+template <typename Real>
+int dist_graph_create(Real real, MPI_Comm comm, int n, const int* sources, const int* degrees,
+                      const int* destinations, const int* weights, MPI_Info info, int reorder,
+                      MPI_Comm* made) {
+  return create_ordered(
+      comm, reorder, made,
+      [&] {
+        return pass<kCommunicator>(real, comm, n, sources, degrees, destinations, weights, info,
+                                   reorder, made);
+      },
+      [&](const std::vector<int>& node_of) {
+        return order_distributed(comm, node_of, {n, sources, degrees, destinations, weights});
+      },
+      // Each rank names the edges that it did: they are between vertices, whoever names them.
+      [&](MPI_Comm ordered, const auto&) {
+        return real(ordered, n, sources, degrees, destinations, weights, info, 0, made);
+      });
+}
+
+template <typename Real>
+int dist_graph_create_adjacent(Real real, MPI_Comm comm, int indegree, const int* sources,
+                               const int* source_weights, int outdegree, const int* destinations,
+                               const int* destination_weights, MPI_Info info, int reorder,
+                               MPI_Comm* made) {
+  const Adjacency own{{indegree, sources, source_weights},
+                      {outdegree, destinations, destination_weights}};
+  return create_ordered(
+      comm, reorder, made,
+      [&] {
+        return pass<kCommunicator>(real, comm, indegree, sources, source_weights, outdegree,
+                                   destinations, destination_weights, info, reorder, made);
+      },
+      [&](const std::vector<int>& node_of) { return order_adjacent(comm, node_of, own); },
+      [&](MPI_Comm ordered, const std::vector<int>& vertex_of) {
+        const MovedAdjacency moved(ordered, rank_in(comm), own, vertex_of);
+        const auto [in, out] = moved.get();
+        return real(ordered, in.count, in.ranks, in.weights, out.count, out.ranks, out.weights,
+                    info, 0, made);
+      });
+}
+
+/// The rank that MPI_Cart_create or MPI_Graph_create would give this one; nothing: as the MPI
+/// library says.
+std::optional<int> mapped_rank(MPI_Comm comm, const Wanted& wanted, int vertices,
+                               const std::vector<int>& node_of) {
+  const auto found = helpful_ordering(wanted, node_of);
+  if (!found) return std::nullopt;
+  const int vertex = found->vertex_of[static_cast<std::size_t>(rank_in(comm))];
+  return vertex < vertices ? vertex : MPI_UNDEFINED;
+}
+
+/// The wrapper of a call that maps this rank, and asks no other one.
+template <typename PassOn, typename Map>
+int map_ordered(MPI_Comm comm, int* new_rank, const PassOn& pass_on, const Map& map) {
+  std::optional<int> found;
+  if (t_depth == 0 && !g_disabled) {
+    const int code = guarded(comm, [&] {
+      const std::vector<int> node_of = nodes_to_order(comm);
+      if (!node_of.empty()) found = map(node_of);
+      return MPI_SUCCESS;
+    });
+    if (code != MPI_SUCCESS) return code;
+  }
+  if (!found || new_rank == nullptr) return pass_on();
+  *new_rank = *found;
+  return MPI_SUCCESS;
+}
+
+template <typename Real>
+int cart_map(Real real, MPI_Comm comm, int ndims, const int* dims, const int* periods,
+             int* new_rank) {
+  return map_ordered(
+      comm, new_rank, [&] { return real(comm, ndims, dims, periods, new_rank); },
+      [&](const std::vector<int>& node_of) -> std::optional<int> {
+        const auto grid = grid_of(ndims, dims, periods, node_of.size());
+        if (!grid) return std::nullopt;
+        const int positions =
+            std::reduce(grid->first.begin(), grid->first.end(), 1, std::multiplies());
+        return mapped_rank(comm, wanted_grid(grid->first, grid->second, node_of), positions,
+                           node_of);
+      });
+}
+
+template <typename Real>
+int graph_map(Real real, MPI_Comm comm, int nodes, const int* index, const int* edges,
+              int* new_rank) {
+  return map_ordered(
+      comm, new_rank, [&] { return real(comm, nodes, index, edges, new_rank); },
+      [&](const std::vector<int>& node_of) -> std::optional<int> {
+        const auto graph = graph_of(nodes, index, edges, node_of.size());
+        if (!graph) return std::nullopt;
+        return mapped_rank(comm, wanted_graph(*graph, node_of), nodes, node_of);
+      });
+}
+
+}  // namespace
+}  // namespace strake::interpose
+
+#include "interpose/wrappers/reorder.hpp"

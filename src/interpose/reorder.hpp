@@ -1,0 +1,64 @@
+/// \file  Ranks of communicators with a topology that may be reordered (reorder=1) are placed so
+/// that less of what neighbours send each other leaves the nodes. Source: dissertation 5.7
+/// (TEMPI); decision 30.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "placement/ordering.hpp"
+
+namespace strake::interpose {
+
+/// How many communicators this rank was the first of that asked for reordered ranks, and the
+/// weights of all their edges.
+struct ReorderCounts {
+  std::uint64_t reordered = 0;
+  std::uint64_t kept = 0;           ///< placing anew would not help enough
+  std::uint64_t across_before = 0;  ///< between nodes, of those that were reordered
+  std::uint64_t across_after = 0;
+  std::uint64_t all = 0;
+};
+[[nodiscard]] ReorderCounts reorder_counts() noexcept;
+
+/// A graph, and groupings of its vertices to start from. Called on the first rank, or where a call
+/// is local.
+struct Wanted {
+  placement::Graph graph;
+  std::vector<std::vector<int>> guesses;
+};
+using MakeGraph = std::function<Wanted(const std::vector<int>& node_of)>;
+/// A graph that is no grid: SCOTCH guesses, where Strake was built with it.
+[[nodiscard]] Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of);
+
+/// The nodes of the ranks of `comm`, where its ranks may be placed anew. Empty: never, since all
+/// are on one node, or settings forbid it. Alike on all ranks; local.
+[[nodiscard]] std::vector<int> nodes_to_order(MPI_Comm comm);
+/// The vertex of each rank, or nothing: placing anew does not help enough. Local, and alike
+/// wherever the graph is. \throws InvalidArgument  as placement::map_graph()
+[[nodiscard]] std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
+                                                                  const std::vector<int>& node_of);
+/// As helpful_ordering(), of what the first rank of `comm` finds. Collective.
+/// \throws InvalidArgument and others, on all ranks alike
+[[nodiscard]] std::vector<int> agreed_ordering(MPI_Comm comm, const MakeGraph& make,
+                                               const std::vector<int>& node_of);
+
+/// A communicator of the ranks of `comm` in another order, which no program sees.
+class OrderedRanks {
+ public:
+  /// Collective. \param vertex_of  by rank: the new ranks. \throws MpiError
+  OrderedRanks(MPI_Comm comm, const std::vector<int>& vertex_of);
+  ~OrderedRanks();
+  OrderedRanks(const OrderedRanks&) = delete;
+  OrderedRanks& operator=(const OrderedRanks&) = delete;
+  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+}  // namespace strake::interpose

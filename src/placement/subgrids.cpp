@@ -1,0 +1,221 @@
+#include "placement/subgrids.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <tuple>
+
+#include "placement/nodes.hpp"
+#include "placement/ordering.hpp"
+#include "strake/error.hpp"
+
+namespace strake::placement {
+namespace {
+
+int product(const Position& counts) { return counts[0] * counts[1] * counts[2]; }
+
+std::vector<int> in_order(std::size_t size) {
+  std::vector<int> all(size);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+bool is_free(const GridToPlace& grid) {
+  return std::ranges::all_of(grid.counts, [](int count) { return count == 0; });
+}
+
+Partition flat_parts(const GridToPlace& grid, std::size_t places) {
+  if (is_free(grid)) return {grid.extent, static_cast<int>(places)};
+  Position counts = grid.counts;
+  for (int& count : counts) count = std::max(count, 1);
+  if (product(counts) != static_cast<int>(places))
+    throw InvalidArgument(fmt::format("a grid cut into {} x {} x {} for {} places", counts[0],
+                                      counts[1], counts[2], places));
+  return {grid.extent, counts};
+}
+
+/// With the shares of what parts exchange.
+PlacedGrid placed(const GridToPlace& grid, const std::vector<int>& node_of, PlacedGrid made) {
+  std::vector<int> node_of_part(node_of.size());
+  for (std::size_t place = 0; place < node_of.size(); ++place)
+    node_of_part[static_cast<std::size_t>(made.part_of[place])] = node_of[place];
+  made.shares = shares_of(made.parts, grid.radius, grid.periodic, node_of_part);
+  return made;
+}
+
+PlacedGrid flat(const GridToPlace& grid, const std::vector<int>& node_of) {
+  return placed(grid, node_of,
+                {flat_parts(grid, node_of.size()), in_order(node_of.size()), {}, {}, {}, {}});
+}
+
+/// The cells that a box of `size` gets from beyond its sides along axes that are cut or periodic.
+std::int64_t cells_around(const Index3& size, const Position& counts, const GridToPlace& grid) {
+  std::int64_t with = 1;
+  std::int64_t without = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    without *= size[axis];
+    with *= size[axis] + (counts[axis] > 1 ? 2 * grid.radius : 0);
+  }
+  return with - without;
+}
+
+template <typename Visit>
+void for_each_factors(int number, const Visit& visit) {
+  for (int x = 1; x <= number; ++x) {
+    if (number % x != 0) continue;
+    for (int y = 1; y <= number / x; ++y)
+      if (number / x % y == 0) visit(Position{x, y, number / x / y});
+  }
+}
+
+Index3 largest_of(const Index3& extent, const Position& counts) {
+  Index3 made{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    made[axis] = (extent[axis] + counts[axis] - 1) / counts[axis];
+  return made;
+}
+
+/// Nodes with equally many places; nothing: they have different numbers.
+struct EvenNodes {
+  int nodes = 0;
+  std::vector<std::vector<int>> places;  ///< by node
+};
+std::optional<EvenNodes> even_nodes(const std::vector<int>& node_of) {
+  EvenNodes made;
+  made.nodes = 1 + std::ranges::max(node_of);
+  made.places.resize(static_cast<std::size_t>(made.nodes));
+  for (std::size_t place = 0; place < node_of.size(); ++place)
+    made.places[static_cast<std::size_t>(node_of[place])].push_back(static_cast<int>(place));
+  for (const auto& some : made.places)
+    if (some.size() != made.places.front().size()) return std::nullopt;
+  return made;
+}
+
+PlacedGrid nodes_first(const GridToPlace& grid, const std::vector<int>& node_of,
+                       const EvenNodes& even, const NodePartition& division) {
+  PlacedGrid made{division.parts(),     std::vector<int>(node_of.size()),
+                  Placement::NodeAware, division.nodes(),
+                  division.places(),    {}};
+  for (int part = 0; part < static_cast<int>(node_of.size()); ++part) {
+    const NodePlace at = division.place_of(part);
+    const int place =
+        even.places[static_cast<std::size_t>(at.node)][static_cast<std::size_t>(at.number)];
+    made.part_of[static_cast<std::size_t>(place)] = part;
+  }
+  return placed(grid, node_of, std::move(made));
+}
+
+/// Parts that exchange much on one node, whatever the division.
+PlacedGrid mapped(const GridToPlace& grid, const std::vector<int>& node_of) {
+  PlacedGrid made{flat_parts(grid, node_of.size()), {}, Placement::NodeAware, {}, {}, {}};
+  Graph graph{static_cast<int>(node_of.size()), {}};
+  for_each_flow(made.parts, grid.radius, grid.periodic, [&](const Flow& flow) {
+    if (flow.from != flow.to) graph.edges.push_back({flow.from, flow.to, flow.cells});
+  });
+  made.part_of = ordering_of(graph, node_of).vertex_of;
+  return placed(grid, node_of, std::move(made));
+}
+
+/// What leaves the nodes, then what leaves a place.
+std::tuple<std::int64_t, std::int64_t> cost_of(const PlacedGrid& placed) {
+  return {placed.shares.network, placed.shares.node};
+}
+
+PlacedGrid node_aware(const GridToPlace& grid, const std::vector<int>& node_of) {
+  const auto even = even_nodes(node_of);
+  if (!even || !is_free(grid)) return mapped(grid, node_of);
+  const auto places = static_cast<int>(even->places.front().size());
+  PlacedGrid best = nodes_first(grid, node_of, *even, {grid.extent, even->nodes, places});
+  const Factors factors = best_factors(grid, even->nodes, places);
+  if (factors.nodes == *best.nodes && factors.of_node == *best.of_node) return best;
+  PlacedGrid other =
+      nodes_first(grid, node_of, *even, {grid.extent, factors.nodes, factors.of_node});
+  return cost_of(other) < cost_of(best) ? other : best;
+}
+
+/// The bits of a position, those of the axes in turn.
+std::uint64_t morton_number(const Position& at) {
+  std::uint64_t number = 0;
+  for (unsigned bit = 0; bit < 21; ++bit)
+    for (unsigned axis = 0; axis < 3; ++axis)
+      number |= ((static_cast<std::uint64_t>(at[axis]) >> bit) & 1) << (3 * bit + axis);
+  return number;
+}
+
+PlacedGrid along_curve(const GridToPlace& grid, const std::vector<int>& node_of) {
+  PlacedGrid made{
+      flat_parts(grid, node_of.size()), in_order(node_of.size()), Placement::Morton, {}, {}, {}};
+  std::ranges::sort(made.part_of, {},
+                    [&](int part) { return morton_number(made.parts.position_of(part)); });
+  return placed(grid, node_of, std::move(made));
+}
+
+PlacedGrid given(const GridToPlace& grid, const std::vector<int>& node_of) {
+  std::vector<bool> seen(node_of.size(), false);
+  if (grid.part_of.size() != node_of.size())
+    throw InvalidArgument(
+        fmt::format("subgrids of {} places are given, of {}", grid.part_of.size(), node_of.size()));
+  for (std::size_t place = 0; place < node_of.size(); ++place) {
+    const int part = grid.part_of[place];
+    if (part < 0 || part >= static_cast<int>(node_of.size()) ||
+        seen[static_cast<std::size_t>(part)])
+      throw InvalidArgument(fmt::format(
+          "place {} is given subgrid {} of {}, {}", place, part, node_of.size(),
+          part < 0 || part >= static_cast<int>(node_of.size()) ? "which there is not"
+                                                               : "which another one has"));
+    seen[static_cast<std::size_t>(part)] = true;
+  }
+  return placed(grid, node_of,
+                {flat_parts(grid, node_of.size()), grid.part_of, Placement::Given, {}, {}, {}});
+}
+
+}  // namespace
+
+std::vector<int> PlacedGrid::place_of() const {
+  std::vector<int> made(part_of.size());
+  for (std::size_t place = 0; place < part_of.size(); ++place)
+    made[static_cast<std::size_t>(part_of[place])] = static_cast<int>(place);
+  return made;
+}
+
+Factors best_factors(const GridToPlace& grid, int nodes, int places_per_node) {
+  Factors best;
+  using Cost = std::tuple<std::int64_t, std::int64_t>;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Cost least{kMost, kMost};
+  for_each_factors(nodes, [&](const Position& of_nodes) {
+    const Index3 of_node = largest_of(grid.extent, of_nodes);
+    const std::int64_t leaves = cells_around(of_node, of_nodes, grid);
+    if (leaves > std::get<0>(least)) return;
+    for_each_factors(places_per_node, [&](const Position& of_places) {
+      Position all{};
+      bool fits = true;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        all[axis] = of_nodes[axis] * of_places[axis];
+        fits = fits && grid.extent[axis] / all[axis] >= std::max(grid.radius, 1);
+      }
+      const Cost cost{leaves, cells_around(largest_of(grid.extent, all), all, grid)};
+      if (!fits || cost >= least) return;
+      least = cost;
+      best = {of_nodes, of_places};
+    });
+  });
+  if (std::get<0>(least) == kMost) {
+    const NodePartition bisected(grid.extent, nodes, places_per_node);
+    best = {bisected.nodes(), bisected.places()};
+  }
+  return best;
+}
+
+PlacedGrid place_grid(const GridToPlace& grid, Placement wanted, const std::vector<int>& node_of) {
+  if (wanted == Placement::Given) return given(grid, node_of);
+  if (wanted == Placement::Morton) return along_curve(grid, node_of);
+  PlacedGrid made = flat(grid, node_of);
+  if (wanted == Placement::Flat || made.shares.network == 0) return made;
+  PlacedGrid aware = node_aware(grid, node_of);
+  return cost_of(aware) < cost_of(made) ? aware : made;
+}
+
+}  // namespace strake::placement

@@ -1,0 +1,52 @@
+/// \file  Divides a grid among the places of a job, and gives each place its part. Source:
+/// dissertation 4.3, 4.4.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "placement/partition.hpp"
+#include "placement/traffic.hpp"
+#include "strake/placement.hpp"
+
+namespace strake::placement {
+
+struct GridToPlace {
+  Index3 extent{1, 1, 1};
+  Position counts{};  ///< of parts along each axis; zeroes: free
+  int radius = 1;
+  std::array<bool, 3> periodic{};
+  std::vector<int> part_of{};  ///< by place, of Placement::Given
+};
+
+/// A grid whose parts have places.
+struct PlacedGrid {
+  Partition parts;
+  std::vector<int> part_of;  ///< by place
+  Placement used = Placement::Flat;
+  std::optional<Position> nodes;    ///< along each axis, where the grid is divided among them first
+  std::optional<Position> of_node;  ///< parts of a node
+  Shares shares;                    ///< [cells]
+  [[nodiscard]] std::vector<int> place_of() const;  ///< by part
+};
+
+/// Never more leaves the nodes than by Placement::Flat, but by Morton and Given.
+/// \param node_of  by place: nodes are numbered from 0 on
+/// \param wanted  Model is taken for Best
+/// Cost: 26 steps a part, and as map_graph() where nodes have different numbers of places or counts
+/// are given. \throws InvalidArgument  `counts` of another number of parts than places; `part_of`
+/// is no permutation of them; the message has the values
+[[nodiscard]] PlacedGrid place_grid(const GridToPlace& grid, Placement wanted,
+                                    const std::vector<int>& node_of);
+
+/// The division among nodes first, along axes so that the fewest cells leave a node, and then a
+/// part: all ways to factor both numbers are compared. Better than bisection where extents or
+/// counts are odd. \returns nodes and parts of a node along each axis
+struct Factors {
+  Position nodes{1, 1, 1};
+  Position of_node{1, 1, 1};
+};
+[[nodiscard]] Factors best_factors(const GridToPlace& grid, int nodes, int places_per_node);
+
+}  // namespace strake::placement
