@@ -85,16 +85,21 @@ class TabuSearch {
 
   /// Starts anew several times: short searches from many places find more than a long one.
   Assignment run() {
-    constexpr int kStarts = 40;
     const std::size_t size = at_.size();
+    // Steps of size^3 / 2 operations: 25 for each place from 40 starts, fewer beyond 40 places.
+    constexpr double kMostOperations = 1e9;
+    const double cube = static_cast<double>(size * size * size) / 2;
+    const auto steps = static_cast<std::size_t>(std::max(kMostOperations / cube, 1.0));
+    const std::size_t turns = std::min(25 * size, steps);
+    const std::size_t starts = std::clamp(steps / turns, std::size_t{1}, std::size_t{40});
     best_ = {at_, sum(flows_, times_, at_)};
     const double least = static_cast<double>(size) * 0.9;
     std::uniform_real_distribution<double> tenure(least, least * 1.3 + 1);
-    for (int start = 0; start < kStarts; ++start) {
+    for (std::size_t start = 0; start < starts; ++start) {
       if (start > 0) std::ranges::shuffle(at_, random_);
       until_ = Square(size);
       cost_ = sum(flows_, times_, at_);
-      for (std::size_t turn = 1; turn <= 25 * size; ++turn) step(static_cast<double>(turn), tenure);
+      for (std::size_t turn = 1; turn <= turns; ++turn) step(static_cast<double>(turn), tenure);
     }
     best_.cost = sum(flows_, times_, best_.place_of);
     return best_;

@@ -42,7 +42,8 @@ struct Assignment {
 
 /// The cheapest assignment: by trying all up to 8 places, by a robust tabu search of bounded length
 /// beyond. Parts stay at the places of their numbers where all cost the same. Cost: 10 ms for 8,
-/// n^2 steps for each of 1,000 n of the search. \throws  as cost_of()
+/// n^2 steps for each of 1,000 n of the search, of which few are made beyond 40 places: seconds at
+/// most. \throws  as cost_of()
 [[nodiscard]] Assignment assign(const Square& flows, const Square& bandwidths);
 
 /// As assign(), by the search alone, whatever the size.

@@ -22,7 +22,7 @@ if grep -E 'openmpi|mpich' <<< "$depends"; then exit 1; fi
 
 dpkg-deb -x "$deb" unpacked
 for file in bin/strake lib/strake/libstrake-preload.so lib/strake/libstrake-heap.so share/doc/strake/LICENSE share/doc/strake/LICENSE.chartjs include/strake/copy.hpp \
-  share/man/man1/strake.1 share/man/man1/strake-run.1 share/bash-completion/completions/strake; do
+  share/man/man1/strake.1 share/man/man1/strake-run.1 share/bash-completion/completions/strake share/strake/machines/summit.json; do
   [ -f "unpacked/usr/$file" ] || { echo "$file is not in the package"; exit 1; }
 done
 while read -r flavor _; do

@@ -17,12 +17,6 @@ using placement::Partition;
 
 constexpr int kMostPlaces = 1 << 20;
 
-/// Where all parts of a job are.
-struct Placed {
-  Partition parts;
-  std::vector<NodePlace> at;  ///< by part
-};
-
 void require(const Question& asked) {
   if (asked.nodes < 1 || asked.places < 1 || asked.nodes > kMostPlaces / asked.places)
     throw InvalidArgument(fmt::format("{} nodes of {} places: from 1 to {} in all", asked.nodes,
@@ -48,45 +42,57 @@ void require_room(const Partition& parts, int radius) {
   }
 }
 
-Placed place(const Question& asked, Answer& answer) {
-  Placed placed;
+/// The nodes that the division takes as one: those of a domain, if all domains are whole.
+int nodes_at_first(const Question& asked) {
+  if (!asked.machine) return 1;
+  const int domain = std::min(asked.machine->nodes_per_domain, asked.nodes);
+  return asked.nodes % domain == 0 ? domain : 1;
+}
+
+void place(const Question& asked, Answer& answer) {
+  Placed& placed = answer.placed;
+  if (asked.machine) placed.nodes_per_domain = asked.machine->nodes_per_domain;
+  const int count = asked.nodes * asked.places;
   if (asked.placement == Placement::NodeAware) {
-    const placement::NodePartition made(asked.grid, asked.nodes, asked.places, asked.ties);
+    answer.nodes_first = nodes_at_first(asked);
+    const placement::NodePartition made(asked.grid, asked.nodes / answer.nodes_first,
+                                        asked.places * answer.nodes_first, asked.ties);
     placed.parts = made.parts();
-    for (int part = 0; part < asked.nodes * asked.places; ++part)
-      placed.at.push_back(made.place_of(part));
+    for (int part = 0; part < count; ++part) {
+      const NodePlace at = made.place_of(part);
+      placed.at.push_back(
+          {at.node * answer.nodes_first + at.number / asked.places, at.number % asked.places});
+    }
     answer.nodes = made.nodes();
     answer.of_node = made.places();
   } else {
-    placed.parts = Partition(asked.grid, asked.nodes * asked.places, asked.ties);
-    for (int part = 0; part < asked.nodes * asked.places; ++part)
+    placed.parts = Partition(asked.grid, count, asked.ties);
+    for (int part = 0; part < count; ++part)
       placed.at.push_back({part / asked.places, part % asked.places});
   }
   answer.counts = placed.parts.counts();
   for (std::size_t axis = 0; axis < 3; ++axis)
     answer.largest[axis] = placed.parts.range(axis, 0).size();
-  return placed;
 }
 
 /// The flows of all parts, summed up.
 class Sums {
  public:
   Sums(const Question& asked, const Placed& placed)
-      : asked_(asked),
-        placed_(placed),
+      : placed_(placed),
         sent_(placed.at.size()),
         peers_(placed.at.size()),
         leaving_(static_cast<std::size_t>(asked.nodes)) {}
 
-  void add(const Flow& flow) {
+  void add(const Flow& flow, std::int64_t bytes) {
     const auto from = static_cast<std::size_t>(flow.from);
     const NodePlace& sender = placed_.at[from];
     const NodePlace& receiver = placed_.at[static_cast<std::size_t>(flow.to)];
-    const std::int64_t bytes = flow.cells * asked_.cell_bytes;
+    const bool is_near = placed_.is_near(sender.node, receiver.node);
     sent_[from] += bytes;
     if (flow.from != flow.to) peers_[from].insert(flow.to);
-    shares_.add(flow, sender.node == receiver.node);
-    if (sender.node != receiver.node) leaving_[static_cast<std::size_t>(sender.node)] += bytes;
+    shares_.add(flow, is_near);
+    if (!is_near) leaving_[static_cast<std::size_t>(sender.node)] += bytes;
   }
   void tell(Answer& answer) const {
     answer.shares = shares_;
@@ -97,7 +103,6 @@ class Sums {
   }
 
  private:
-  const Question& asked_;
   const Placed& placed_;
   std::vector<std::int64_t> sent_;
   std::vector<std::set<int>> peers_;
@@ -127,23 +132,66 @@ machine::PlannedTransfer transfer_of(const Question& asked, const Placed& placed
           {flow.cells * asked.cell_bytes, block, (row + 2 * asked.radius) * asked.cell_bytes}};
 }
 
-/// Puts the parts of each node where what they exchange there takes least, as in the first node:
-/// all nodes that are divided alike exchange alike. [us]
-void assign_places(const Question& asked, Placed& placed, Answer& answer) {
+/// The bytes between the parts of the first node, by their numbers there.
+placement::Square flows_of_first(const Question& asked, const Placed& placed) {
   placement::Square flows(static_cast<std::size_t>(asked.places));
-  placement::for_each_flow(placed.parts, asked.radius, asked.periodic, [&](const Flow& flow) {
+  for_each_transfer(asked, placed, [&](const Flow& flow, std::int64_t bytes) {
     const NodePlace& from = placed.at[static_cast<std::size_t>(flow.from)];
     const NodePlace& to = placed.at[static_cast<std::size_t>(flow.to)];
     if (from.node != 0 || to.node != 0 || from == to) return;
-    constexpr double kPerUsAtOneGBs = 1e3;  // bytes
     flows(static_cast<std::size_t>(from.number), static_cast<std::size_t>(to.number)) +=
-        static_cast<double>(flow.cells * asked.cell_bytes) / kPerUsAtOneGBs;
+        static_cast<double>(bytes);
   });
-  answer.assignment = placement::assign(flows, *asked.bandwidths);
+  return flows;
+}
+
+/// Puts the parts of each node where what they exchange there takes least, as in the first node:
+/// all nodes that are divided alike exchange alike. [us]
+void assign_places(const Question& asked, const placement::Square& bandwidths, Answer& answer) {
+  const placement::Square bytes = flows_of_first(asked, answer.placed);
+  constexpr double kPerUsAtOneGBs = 1e3;  // bytes
+  placement::Square flows(bytes.size());
+  for (std::size_t a = 0; a < bytes.size(); ++a)
+    for (std::size_t b = 0; b < bytes.size(); ++b) flows(a, b) = bytes(a, b) / kPerUsAtOneGBs;
+  if (asked.objective == Objective::Bottleneck) {
+    const placement::Links links =
+        asked.machine ? asked.machine->links : placement::Links(bandwidths);
+    answer.assignment = placement::assign_by_bottleneck(bytes, links);
+    answer.assignment_slowest_us = answer.assignment->cost;
+    answer.assignment->cost = placement::cost_of(flows, bandwidths, answer.assignment->place_of);
+  } else {
+    answer.assignment = placement::assign(flows, bandwidths);
+  }
   if (asked.places <= placement::kMostTried)
-    answer.spread = placement::spread_of(flows, *asked.bandwidths);
-  for (NodePlace& at : placed.at)
+    answer.spread = placement::spread_of(flows, bandwidths);
+  for (NodePlace& at : answer.placed.at)
     at.number = static_cast<int>(answer.assignment->place_of[static_cast<std::size_t>(at.number)]);
+}
+
+Bound bound_of(const Question& asked, const Placed& placed) {
+  LinkBytes links(*asked.machine, asked.nodes);
+  for_each_transfer(asked, placed, [&](const Flow& flow, std::int64_t bytes) {
+    links.add(placed.at[static_cast<std::size_t>(flow.from)],
+              placed.at[static_cast<std::size_t>(flow.to)], bytes);
+  });
+  return links.slowest();
+}
+
+/// The bounds of this placement, and of that by default with parts in order.
+void bound_time(const Question& asked, Answer& answer) {
+  answer.bound = bound_of(asked, answer.placed);
+  Question plain = asked;
+  plain.placement = Placement::Default;
+  Answer placed;
+  place(plain, placed);
+  answer.default_bound = bound_of(plain, placed.placed);
+}
+
+/// The question with a machine that has the places of a node that are asked for, and no more.
+Question with_own_machine(Question asked) {
+  if (asked.machine && asked.places != asked.machine->places_per_node)
+    asked.machine = std::make_shared<Machine>(with_places(*asked.machine, asked.places));
+  return asked;
 }
 
 /// The MPI library of a profile's measurements; empty: it has none.
@@ -155,17 +203,29 @@ std::string library_of(const machine::Profile& profile) {
 
 }  // namespace
 
-Answer answer(const Question& asked, const machine::Profile* profile) {
-  require(asked);
+void for_each_transfer(const Question& asked, const Placed& placed,
+                       const std::function<void(const Flow&, std::int64_t)>& visit) {
+  placement::for_each_flow(placed.parts, asked.radius, asked.periodic, [&](const Flow& flow) {
+    if (flow.cells > 0) visit(flow, flow.cells * asked.cell_bytes);
+  });
+}
+
+Answer answer(const Question& question, const machine::Profile* profile) {
+  require(question);
+  const Question asked = with_own_machine(question);
   Answer answer;
-  Placed placed = place(asked, answer);
+  place(asked, answer);
+  const Placed& placed = answer.placed;
   require_room(placed.parts, asked.radius);
-  if (asked.bandwidths) assign_places(asked, placed, answer);
+  if (asked.bandwidths)
+    assign_places(asked, *asked.bandwidths, answer);
+  else if (asked.machine)
+    assign_places(asked, asked.machine->bandwidths, answer);
+  if (asked.machine) bound_time(asked, answer);
   Sums sums(asked, placed);
   std::vector<machine::PlannedTransfer> transfers;
-  placement::for_each_flow(placed.parts, asked.radius, asked.periodic, [&](const Flow& flow) {
-    if (flow.cells == 0) return;
-    sums.add(flow);
+  for_each_transfer(asked, placed, [&](const Flow& flow, std::int64_t bytes) {
+    sums.add(flow, bytes);
     if (profile != nullptr) transfers.push_back(transfer_of(asked, placed, flow));
   });
   sums.tell(answer);

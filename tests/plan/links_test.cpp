@@ -1,0 +1,148 @@
+// Assignments by the slowest link, against exhaustive search.
+#include "placement/links.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "strake/error.hpp"
+
+namespace strake::placement {
+namespace {
+
+using Order = std::vector<std::size_t>;
+
+/// Two groups of places: a link for each pair of a group, one each way between the groups.
+Links two_groups(std::size_t places) {
+  Links links(places);
+  Order first(places / 2);
+  std::iota(first.begin(), first.end(), std::size_t{0});
+  Order second(places - first.size());
+  std::iota(second.begin(), second.end(), first.size());
+  links.add({"bus", 64, 0}, first, second);
+  links.add({"bus back", 64, 0}, second, first);
+  for (std::size_t a = 0; a < places; ++a)
+    for (std::size_t b = 0; b < places; ++b)
+      if (a != b && (a < first.size()) == (b < first.size()))
+        links.add({"pair", 50, 0}, {{a}}, {{b}});
+  return links;
+}
+
+/// The slowest link and the sum of all, by adding up each pair's bytes.
+std::pair<double, double> times_of(const Square& flows, const Links& links, const Order& at) {
+  std::vector<double> bytes(links.all().size());
+  for (std::size_t a = 0; a < at.size(); ++a)
+    for (std::size_t b = 0; b < at.size(); ++b)
+      if (a != b)
+        for (const std::size_t link : links.taken(at[a], at[b])) bytes[link] += flows(a, b);
+  std::pair<double, double> made;
+  for (std::size_t link = 0; link < bytes.size(); ++link) {
+    const double us = bytes[link] / 1e3 / links.all()[link].gb_per_second;
+    made.first = std::max(made.first, us);
+    made.second += us;
+  }
+  return made;
+}
+
+Square random_flows(std::size_t size, std::mt19937& random) {
+  std::uniform_int_distribution<int> bytes(0, 9);
+  Square flows(size);
+  for (std::size_t a = 0; a < size; ++a)
+    for (std::size_t b = 0; b < size; ++b)
+      if (a != b) flows(a, b) = 1000 * bytes(random);
+  return flows;
+}
+
+TEST(AssignByBottleneck, is_the_best_of_all_and_the_sum_breaks_ties) {
+  const Links links = two_groups(5);
+  std::mt19937 random(7);
+  for (int instance = 0; instance < 50; ++instance) {
+    const Square flows = random_flows(5, random);
+    Order at(5);
+    std::iota(at.begin(), at.end(), std::size_t{0});
+    auto best = times_of(flows, links, at);
+    while (std::ranges::next_permutation(at).found) {
+      const auto found = times_of(flows, links, at);
+      const bool is_equal = std::abs(found.first - best.first) <= 1e-9 * best.first;
+      if (is_equal ? found.second < best.second : found.first < best.first) best = found;
+    }
+    const Assignment assigned = assign_by_bottleneck(flows, links);
+    const auto got = times_of(flows, links, assigned.place_of);
+    EXPECT_NEAR(got.first, best.first, 1e-9 * best.first) << "instance " << instance;
+    EXPECT_NEAR(got.second, best.second, 1e-9 * best.second) << "instance " << instance;
+    EXPECT_NEAR(assigned.cost, got.first, 1e-9 * got.first);
+    EXPECT_NEAR(slowest_us(flows, links, assigned.place_of), got.first, 1e-9 * got.first);
+  }
+}
+
+TEST(AssignByBottleneck, more_than_8_places_are_searched) {
+  // Even parts exchange with even ones, odd with odd: nothing needs the bus but 1 byte.
+  Square flows(12);
+  for (std::size_t a = 0; a < 12; ++a)
+    for (std::size_t b = 0; b < 12; ++b)
+      if (a != b && a % 2 == b % 2) flows(a, b) = 50e3;
+  flows(0, 1) = 1;
+  const Links links = two_groups(12);
+  const Assignment assigned = assign_by_bottleneck(flows, links);
+  EXPECT_NEAR(assigned.cost, 1, 1e-9);  // 50 kB at 50 GB/s
+  Order places = assigned.place_of;
+  std::ranges::sort(places);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(places[i], i);
+}
+
+TEST(AssignByBottleneck, a_shared_link_counts_where_the_sum_is_blind) {
+  // Each pair is as fast as any other: the sum sees no difference, the shared link does.
+  Links links = two_groups(4);
+  Square flows(4);
+  flows(0, 2) = flows(1, 3) = flows(2, 0) = flows(3, 1) = 64e3;
+  const Square equal(4, 50);
+  EXPECT_EQ(assign(flows, equal).place_of, (Order{0, 1, 2, 3}));
+  EXPECT_NEAR(slowest_us(flows, links, {0, 1, 2, 3}), 2, 1e-9);
+  EXPECT_NEAR(assign_by_bottleneck(flows, links).cost, 1.28, 1e-9);
+}
+
+TEST(AssignByBottleneck, parts_stay_where_all_cost_the_same) {
+  const Square flows(6, 100);
+  EXPECT_EQ(assign_by_bottleneck(flows, Links(Square(6, 10))).place_of, (Order{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(Link, latency_counts_once_and_for_bytes_alone) {
+  const Link link{"network", 25, 2};
+  EXPECT_DOUBLE_EQ(link.us_for(0), 0);
+  EXPECT_DOUBLE_EQ(link.us_for(25e3), 3);
+}
+
+TEST(Links, bad_values_are_named) {
+  const auto refusal = [](const auto& does) -> std::string {
+    try {
+      does();
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(refusal([] {
+              Links(2).add({"bus", 0, 0}, {}, {});
+            }),
+            "a bandwidth of 0 GB/s of link bus");
+  EXPECT_EQ(refusal([] {
+              Links(2).add({"bus", 1, -1}, {}, {});
+            }),
+            "a latency of -1 us of link bus");
+  EXPECT_EQ(refusal([] {
+              Links(2).add({"bus", 1, 0}, {{0}}, {{2}});
+            }),
+            "place 2 of link bus: there are 2");
+  EXPECT_EQ(refusal([] { (void)assign_by_bottleneck(Square(3), Links(2)); }),
+            "flows of 3 parts and links of 2 places");
+  EXPECT_EQ(refusal([] { (void)assign_by_bottleneck(Square(2, -1), Links(2)); }),
+            "a flow of -1 from part 0 to 0");
+}
+
+}  // namespace
+}  // namespace strake::placement

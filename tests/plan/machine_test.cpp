@@ -1,0 +1,156 @@
+// Machines that ship with the program, and the lower bound of an exchange by their links.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "placement/links.hpp"
+#include "plan/bound.hpp"
+#include "plan/machine_file.hpp"
+#include "plan/plan.hpp"
+#include "strake/error.hpp"
+
+namespace strake::plan {
+namespace {
+
+std::string error_of(const auto& does) {
+  try {
+    does();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+Question on(const std::string& machine, int nodes, const Index3& grid) {
+  Question asked;
+  asked.machine = std::make_shared<Machine>(find_machine(machine));
+  asked.places = asked.machine->places_per_node;
+  asked.nodes = nodes;
+  asked.grid = grid;
+  return asked;
+}
+
+TEST(Machine, all_that_ship_are_read_and_name_their_sources) {
+  std::set<std::string> names;
+  for (const auto& [name, text] : shipped_machines()) {
+    const Machine machine = machine_of(text, std::string(name));
+    EXPECT_EQ(machine.name, name);
+    EXPECT_GT(machine.leaving.gb_per_second, 0);
+    EXPECT_GE(machine.sources.size(), 2U);
+    for (const std::string& source : machine.sources)
+      EXPECT_TRUE(source.find("not measured") != std::string::npos ||
+                  source.find(": as ") != std::string::npos)
+          << name << ": " << source;
+    names.emplace(name);
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"dgx-h100", "gb200-nvl72", "summit", "two-socket-xeon"}));
+}
+
+TEST(Bound, sockets_share_the_bus) {
+  const Machine summit = find_machine("summit");
+  LinkBytes links(summit, 2);
+  links.add({1, 0}, {1, 3}, 64'000'000);
+  EXPECT_NEAR(links.slowest().us, 1280, 1e-6);  // the NVLink of GPU 0 to its socket
+  EXPECT_EQ(links.slowest().link, "NVLink from GPU 0 to its socket of node 1");
+  links.add({1, 1}, {1, 4}, 64'000'000);
+  EXPECT_NEAR(links.slowest().us, 2000, 1e-6);
+  EXPECT_EQ(links.slowest().link, "X-bus from socket 0 of node 1");
+  links.add({0, 5}, {1, 0}, 75'000'000);
+  EXPECT_NEAR(links.slowest().us, 3000, 1e-6);
+  EXPECT_EQ(links.slowest().link, "2 EDR ports of node 0, sending");
+}
+
+TEST(Bound, nodes_of_a_domain_reach_each_other_without_the_network) {
+  const Machine rack = find_machine("gb200-nvl72");
+  LinkBytes links(rack, 36);
+  links.add({0, 2}, {17, 3}, 900'000'000);
+  EXPECT_NEAR(links.slowest().us, 1000, 1e-6);
+  EXPECT_EQ(links.slowest().link, "NVLink out of GPU 2 of node 0");
+  links.add({17, 3}, {18, 0}, 400'000'000);
+  EXPECT_NEAR(links.slowest().us, 2000, 1e-6);
+  EXPECT_EQ(links.slowest().link, "4 NICs of 400 Gb/s of node 17, sending");
+}
+
+TEST(Bound, bytes_that_leave_a_node_over_the_rate_of_its_ports) {
+  Question asked = on("dgx-h100", 2, {128, 64, 64});
+  asked.places = 1;
+  const Answer found = answer(asked, nullptr);
+  // Ghost cells but those along y and z alone, which a part gets from itself.
+  const int leaving = 8 * ((66 * 66 * 66 - 64 * 64 * 64) - (66 * 66 - 64 * 64) * 64);
+  ASSERT_TRUE(found.bound && found.default_bound);
+  EXPECT_EQ(found.bound->bytes, leaving);
+  EXPECT_NEAR(found.bound->us, leaving / 400e3, 1e-9);
+  EXPECT_EQ(found.bound->link, "8 NDR ports of node 0, sending");
+  EXPECT_EQ(found.most_leaving, leaving);
+}
+
+TEST(Machine, nodes_of_a_domain_count_as_one) {
+  Question asked = on("gb200-nvl72", 18, {1024, 1024, 1024});
+  for (const Placement placement : {Placement::Default, Placement::NodeAware}) {
+    asked.placement = placement;
+    const Answer found = answer(asked, nullptr);
+    EXPECT_EQ(found.shares.network, 0);
+    EXPECT_EQ(found.most_leaving, 0);
+    EXPECT_GT(found.shares.node, 0);
+  }
+  asked.nodes = 36;
+  const Answer aware = answer(asked, nullptr);
+  EXPECT_EQ(aware.nodes_first, 18);
+  EXPECT_EQ(aware.nodes, (placement::Position{2, 1, 1}));
+  asked.nodes = 20;  // one domain is not whole: the grid is divided among nodes
+  EXPECT_EQ(answer(asked, nullptr).nodes_first, 1);
+}
+
+TEST(Machine, the_bottleneck_is_never_slower_than_by_the_sum) {
+  Question asked = on("summit", 32, {3072, 2048, 512});
+  asked.radius = 3;
+  asked.placement = Placement::NodeAware;
+  const Answer by_sum = answer(asked, nullptr);
+  asked.objective = Objective::Bottleneck;
+  const Answer by_bottleneck = answer(asked, nullptr);
+  EXPECT_GE(by_bottleneck.assignment->cost, by_sum.assignment->cost * (1 - 1e-12));
+  EXPECT_LE(by_bottleneck.bound->us, by_sum.bound->us);
+  EXPECT_LE(by_sum.bound->us, by_sum.default_bound->us);
+  EXPECT_FALSE(by_sum.assignment_slowest_us);
+  EXPECT_GT(by_bottleneck.assignment_slowest_us.value_or(0), 0);
+}
+
+TEST(Machine, what_is_wrong_is_said) {
+  EXPECT_EQ(error_of([] { (void)find_machine("sumit"); }),
+            "no machine is called sumit; there are dgx-h100, gb200-nvl72, summit, two-socket-xeon "
+            "(or name a file, ./FILE.json)");
+  EXPECT_EQ(error_of([] { (void)find_machine("./none.json"); }), "./none.json can't be read");
+  EXPECT_EQ(error_of([] { (void)machine_of("{}", "f"); }), "f: name: missing");
+  EXPECT_EQ(error_of([] {
+              Question asked = on("summit", 1, {64, 64, 64});
+              asked.places = 7;
+              (void)answer(asked, nullptr);
+            }),
+            "7 GPUs a node, but summit has 6");
+  const auto changed = [](const std::string& from, const std::string& to) {
+    for (const auto& [name, text] : shipped_machines()) {
+      if (name != "summit") continue;
+      std::string made(text);
+      made.replace(made.find(from), from.size(), to);
+      return error_of([&] { (void)machine_of(made, "f"); });
+    }
+    return std::string("no summit");
+  };
+  EXPECT_EQ(changed("\"from\": [0, 1, 2]", "\"from\": [0, 1, 6]"),
+            "f: from: place 6, but a node has 6");
+  EXPECT_EQ(changed("\"from\": [0, 1, 2]", "\"from\": \"2-1\""),
+            "f: from: \"2-1\" is no range of places");
+  EXPECT_EQ(changed("\"gbs\": 64", "\"gbs\": 0"),
+            "f: a bandwidth of 0 GB/s of link X-bus from socket 0");
+  EXPECT_EQ(changed("[0, 50, 50, 32, 32, 32]", "[0, 50, 50, 32, 32]"),
+            "f: between_gbs: 5 numbers in row 0, but a node has 6 places");
+  EXPECT_EQ(changed("[0, 50, 50, 32, 32, 32]", "[0, 50, -1, 32, 32, 32]"),
+            "f: a bandwidth of -1 from place 0 to 2");
+  EXPECT_EQ(changed("\"places_per_node\": 6", "\"places_per_node\": 0"),
+            "f: places_per_node: from 1 to 1024, not 0");
+}
+
+}  // namespace
+}  // namespace strake::plan
