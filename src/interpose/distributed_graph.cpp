@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "interpose/reorder.hpp"
+#include "interpose/ordered_ranks.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"

@@ -1,6 +1,6 @@
 #include "interpose/recorded_graph.hpp"
 
-#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -29,6 +29,7 @@ struct Message {
 };
 
 struct Recording {
+  std::atomic<bool> on{false};
   std::mutex mutex;
   std::map<int, std::uint64_t> bytes_to;                  ///< by rank of MPI_COMM_WORLD
   std::unordered_map<std::uint64_t, Message> persistent;  ///< by request
@@ -121,9 +122,9 @@ void write_file(const std::string& path, int ranks, const std::vector<std::uint6
 
 }  // namespace
 
-void start() noexcept {
-  if (!settings::text(settings::Id::record_graph).empty()) g_records = true;
-}
+bool is_on() noexcept { return recording().on.load(std::memory_order_relaxed); }
+
+void start() noexcept { recording().on = !settings::text(settings::Id::record_graph).empty(); }
 
 void sent(MPI_Comm comm, int dest, MPI_Count count, MPI_Datatype type) noexcept {
   quietly([&] { add({rank_in_world(comm, dest), bytes_of(count, type)}); });
@@ -200,7 +201,7 @@ void write() noexcept {
     if (rank == 0)
       write_file(std::string(settings::text(settings::Id::record_graph)), ranks, edges);
   });
-  g_records = false;
+  recording().on = false;
 }
 
 }  // namespace strake::interpose::recorded

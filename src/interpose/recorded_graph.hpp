@@ -4,14 +4,10 @@
 
 #include <mpi.h>
 
-#include <atomic>
-#include <cstddef>
-
 namespace strake::interpose::recorded {
 
-inline constinit std::atomic<bool> g_records{false};
 /// Whether messages are recorded: between MPI_Init and MPI_Finalize, where a file is wanted.
-[[nodiscard]] inline bool is_on() noexcept { return g_records.load(std::memory_order_relaxed); }
+[[nodiscard]] bool is_on() noexcept;
 /// In MPI_Init.
 void start() noexcept;
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "interpose/counters.hpp"
-#include "interpose/reorder.hpp"
+#include "interpose/ordered_ranks.hpp"
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
 #include "interpose/times.hpp"

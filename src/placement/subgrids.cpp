@@ -16,7 +16,7 @@ namespace {
 
 int product(const Position& counts) { return counts[0] * counts[1] * counts[2]; }
 
-std::vector<int> in_order(std::size_t size) {
+std::vector<int> consecutive_parts(std::size_t size) {
   std::vector<int> all(size);
   std::iota(all.begin(), all.end(), 0);
   return all;
@@ -46,8 +46,9 @@ PlacedGrid placed(const GridToPlace& grid, const std::vector<int>& node_of, Plac
 }
 
 PlacedGrid flat(const GridToPlace& grid, const std::vector<int>& node_of) {
-  return placed(grid, node_of,
-                {flat_parts(grid, node_of.size()), in_order(node_of.size()), {}, {}, {}, {}});
+  return placed(
+      grid, node_of,
+      {flat_parts(grid, node_of.size()), consecutive_parts(node_of.size()), {}, {}, {}, {}});
 }
 
 /// The cells that a box of `size` gets from beyond its sides along axes that are cut or periodic.
@@ -118,7 +119,7 @@ PlacedGrid mapped(const GridToPlace& grid, const std::vector<int>& node_of) {
   return placed(grid, node_of, std::move(made));
 }
 
-/// What leaves the nodes, then what leaves a place.
+/// The cells that leave the nodes, then those that leave a place alone.
 std::tuple<std::int64_t, std::int64_t> cost_of(const PlacedGrid& placed) {
   return {placed.shares.network, placed.shares.node};
 }
@@ -145,8 +146,12 @@ std::uint64_t morton_number(const Position& at) {
 }
 
 PlacedGrid along_curve(const GridToPlace& grid, const std::vector<int>& node_of) {
-  PlacedGrid made{
-      flat_parts(grid, node_of.size()), in_order(node_of.size()), Placement::Morton, {}, {}, {}};
+  PlacedGrid made{flat_parts(grid, node_of.size()),
+                  consecutive_parts(node_of.size()),
+                  Placement::Morton,
+                  {},
+                  {},
+                  {}};
   std::ranges::sort(made.part_of, {},
                     [&](int part) { return morton_number(made.parts.position_of(part)); });
   return placed(grid, node_of, std::move(made));

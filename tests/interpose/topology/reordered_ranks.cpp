@@ -84,7 +84,8 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-/// The partners of all vertices must be on their nodes, where the nodes are full.
+/// Each vertex must be on the node of the vertex with which it exchanges much, where nodes are
+/// full.
 void check_partners(MPI_Comm comm) {
   if (ranks_per_node() == 0 || check::size() % ranks_per_node() != 0 || ranks_per_node() % 2 != 0)
     return;
@@ -151,7 +152,7 @@ void adjacent(const Rule& rule, bool weighted) {
   CHECK_MPI(MPI_Comm_free(&comm));
 }
 
-/// The same graph; rank `by` of a ring names the edges of each vertex, or the first rank all of
+/// A graph whose edges other ranks name: the rank before each vertex, or the first rank all of
 /// them.
 void named_by_others(const Rule& rule, bool weighted, bool by_first) {
   std::vector<int> sources, degrees, to, weights;

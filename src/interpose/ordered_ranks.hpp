@@ -14,6 +14,8 @@
 
 namespace strake::interpose {
 
+[[nodiscard]] int rank_in(MPI_Comm comm);
+
 /// How many communicators this rank was the first of that asked for reordered ranks, and the
 /// weights of all their edges.
 struct ReorderCounts {
@@ -32,6 +34,9 @@ struct Wanted {
   std::vector<std::vector<int>> guesses;
 };
 using MakeGraph = std::function<Wanted(const std::vector<int>& node_of)>;
+/// The graph of a Cartesian grid, with stencil strips to start from.
+[[nodiscard]] Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodic,
+                                 const std::vector<int>& node_of);
 /// A graph that is no grid: SCOTCH guesses, where Strake was built with it.
 [[nodiscard]] Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of);
 

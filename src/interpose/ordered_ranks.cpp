@@ -1,0 +1,123 @@
+#include "interpose/ordered_ranks.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include "mpi/agree.hpp"
+#include "mpi/nodes.hpp"
+#include "mpi/own_world.hpp"
+#include "mpi/real_mpi.hpp"
+#include "placement/scotch.hpp"
+#include "state/process_state.hpp"
+#include "strake/error.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using mpi::real_mpi;
+
+std::vector<int> sizes_of(const std::vector<int>& node_of) {
+  std::vector<int> sizes(static_cast<std::size_t>(1 + std::ranges::max(node_of)));
+  for (const int node : node_of) ++sizes[static_cast<std::size_t>(node)];
+  return sizes;
+}
+
+void count_ordering(const placement::Ordering& found, bool helps) noexcept {
+  ReorderCounts& counts = ProcessState::part<ReorderCounts>();
+  ++(helps ? counts.reordered : counts.kept);
+  if (!helps) return;
+  counts.across_before += static_cast<std::uint64_t>(found.before.across);
+  counts.across_after += static_cast<std::uint64_t>(found.after.across);
+  counts.all += static_cast<std::uint64_t>(found.after.all);
+}
+
+bool helps(const placement::Ordering& found) noexcept {
+  if (found.after.across >= found.before.across) return false;
+  constexpr double kWorthwhile = 0.9;
+  return mpi::common_wishes().reordered ||
+         static_cast<double>(found.after.across) <=
+             kWorthwhile * static_cast<double>(found.before.across);
+}
+
+}  // namespace
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  mpi::check(real_mpi().MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+ReorderCounts reorder_counts() noexcept { return ProcessState::part<ReorderCounts>(); }
+
+std::vector<int> nodes_to_order(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL || mpi::common_wishes().kept || mpi::world_nodes().empty() ||
+      mpi::world_nodes().back() == 0)
+    return {};
+  int is_inter = 1;
+  mpi::check(real_mpi().MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter != 0) return {};
+  std::vector<int> node_of = mpi::nodes_of(comm);
+  const bool several = std::ranges::any_of(node_of, [](int node) { return node != 0; });
+  return several ? node_of : std::vector<int>();
+}
+
+Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of) {
+  Wanted made{std::move(graph), {}};
+  if (auto guess = placement::scotch_guess(made.graph, sizes_of(node_of)))
+    made.guesses.push_back(*std::move(guess));
+  return made;
+}
+
+Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodic,
+                   const std::vector<int>& node_of) {
+  Wanted made{placement::cartesian_graph(dims, periodic, static_cast<int>(node_of.size())), {}};
+  const int positions = std::reduce(dims.begin(), dims.end(), 1, std::multiplies());
+  if (positions != static_cast<int>(node_of.size())) return made;
+  made.guesses.push_back(placement::stencil_strips(dims, sizes_of(node_of)));
+  return made;
+}
+
+std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
+                                                    const std::vector<int>& node_of) {
+  placement::Ordering found = placement::ordering_of(wanted.graph, node_of, wanted.guesses);
+  if (!helps(found)) return std::nullopt;
+  return found;
+}
+
+std::vector<int> agreed_ordering(MPI_Comm comm, const MakeGraph& make,
+                                 const std::vector<int>& node_of) {
+  std::vector<int> vertex_of(node_of.size() + 1);  // and whether it helps
+  std::string fault;
+  ErrorCode kind = ErrorCode::Other;
+  if (rank_in(comm) == 0) {
+    try {
+      const Wanted wanted = make(node_of);
+      const placement::Ordering found =
+          placement::ordering_of(wanted.graph, node_of, wanted.guesses);
+      std::ranges::copy(found.vertex_of, vertex_of.begin());
+      vertex_of.back() = helps(found) ? 1 : 0;
+      count_ordering(found, helps(found));
+    } catch (const std::exception& error) {
+      fault = error.what();
+      kind = kind_of_current_error();
+    }
+  }
+  mpi::agree(comm, fault, kind);
+  mpi::check(
+      real_mpi().MPI_Bcast(vertex_of.data(), static_cast<int>(vertex_of.size()), MPI_INT, 0, comm),
+      "MPI_Bcast");
+  if (vertex_of.back() == 0) return {};
+  vertex_of.pop_back();
+  return vertex_of;
+}
+
+OrderedRanks::OrderedRanks(MPI_Comm comm, const std::vector<int>& vertex_of) {
+  const int key = vertex_of[static_cast<std::size_t>(rank_in(comm))];
+  mpi::check(real_mpi().MPI_Comm_split(comm, 0, key, &comm_), "MPI_Comm_split");
+}
+
+OrderedRanks::~OrderedRanks() { real_mpi().MPI_Comm_free(&comm_); }
+
+}  // namespace strake::interpose
