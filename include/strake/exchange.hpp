@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "strake/addresses.hpp"
 #include "strake/api.hpp"
 #include "strake/combine.hpp"
 #include "strake/layout.hpp"
@@ -43,6 +45,10 @@ class STRAKE_API ExchangePart {
   /// \param size_bytes  how much may be touched from its address on
   /// \returns its number, from 0 on
   int array(Place place = {}, std::int64_t size_bytes = std::numeric_limits<std::int64_t>::max());
+  /// Another array, in the same place, of the size of `array`, and with all transfers that `array`
+  /// has by now: several fields go in one exchange so. Local; all ranks add as many.
+  /// \returns its number \throws InvalidArgument  there is no such array
+  int array_like(int array);
 
   /// \{ `layout` of `array` goes to `peer`, comes from there. The peer has a transfer with the same
   /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other.
@@ -60,7 +66,7 @@ class STRAKE_API ExchangePart {
   /// owners alone. Collective: a communicator is made for the time of the call, and a barrier and
   /// some allreduces take place beside these messages, three times as many with global indices.
   ///
-  /// \param array  the only one, number 0
+  /// \param array  the only one, number 0; array_like(0) adds others
   /// \param wanted  the elements of `array` that get values; element `from[i]` comes into the one
   /// that `wanted[i]` says. Several may come from one; in a reverse exchange all go back to it.
   /// Ranks must not want elements that get values themselves (Exchange refuses that).
@@ -71,9 +77,11 @@ class STRAKE_API ExchangePart {
   [[nodiscard]] static ExchangePart of_elements(MPI_Comm comm, const ElementArray& array,
                                                 std::span<const std::int64_t> wanted,
                                                 std::span<const ElementOf> from);
-  /// As of_elements(), by indices that are global: the array has the elements that this rank owns,
-  /// in the order of `owned`, and behind them those of others, in the order of `ghosts`. Ranks keep
-  /// the owners of some indices each while they are looked up.
+  /// As of_elements(), by indices that are global: the array has owned.size() + ghosts.size()
+  /// elements: those that this rank owns, in the order of `owned`, and behind them copies of
+  /// others, in the order of `ghosts`. A ghost may be listed twice, or be one of this rank's own.
+  /// An element may be several numbers, `element_bytes` in all. During the call rank r holds the
+  /// owners of the indices i with i % ranks == r: 24 bytes an index, and a hash table's own.
   /// \throws InvalidArgument  also: an index is below 0, of two owners, or of none
   [[nodiscard]] static ExchangePart of_global_ids(MPI_Comm comm, std::int64_t element_bytes,
                                                   Place place, std::span<const std::int64_t> owned,
@@ -137,7 +145,7 @@ class STRAKE_API Exchange {
   }
 
   /// Starts the exchange with the values that the arrays hold now, or, in a device's memory, when
-  /// the work that `after` holds now is done; `arrays[i]` is the address of array i. Sent bytes
+  /// the work that `after` holds now is done; address i of `arrays` is that of array i. Sent bytes
   /// must not be changed, and received ones not be used, before the exchange has ended. Waits for
   /// no other rank; test() and wait(), of this exchange or of another one that this thread has
   /// begun, do what can't be done yet.
@@ -151,7 +159,7 @@ class STRAKE_API Exchange {
   /// streams are being captured, some not. Unsupported  streams are being captured, and not all
   /// ranks' arrays can be reached from this device, or copy engines move the bytes
   /// (STRAKE_METHOD=engine). MpiError, CudaError
-  void start(std::span<std::byte* const> arrays, const Streams& after = {});
+  void start(const Addresses& arrays, const Streams& after = {});
   /// Enqueues a whole exchange of arrays in a device's memory in `streams`: after the work in all
   /// of them, and before work that any of them gets later. No CPU waits or takes part, and the
   /// exchange may be captured in a graph, which exchanges these arrays at each launch. Where not
@@ -163,20 +171,34 @@ class STRAKE_API Exchange {
   /// ended. Of exchanges in several streams up to 16 may wait at once.
   ///
   /// \throws  as start()
-  void enqueue(std::span<std::byte* const> arrays, const Streams& streams);
+  void enqueue(const Addresses& arrays, const Streams& streams);
   /// Reverse exchange: sends each received region back to its owner, which merges it by
   /// `combine[array]`, in the order of the owner's send() calls: the same result in each run (but
-  /// where values are replaced on a device: one of several that come for one value stays).
+  /// where values are replaced on a device: one of several that come for one value stays). Until it
+  /// has ended, bytes that start() sends (an owner's values) must not be used, and bytes that
+  /// start() receives (ghosts) not be changed; all others may be used.
   /// \param combine  as many as arrays, or one for all; in a device's memory sum, min or max
   /// \throws  as start(); Unsupported  values that devices don't combine, or some ranks' devices
   /// don't reach each other; streams are being captured, and values never went back by these
   /// `combine` before
-  void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+  void start_reverse(const Addresses& arrays, std::span<const Combine> combine,
                      const Streams& after = {});
-  /// Enqueues a whole reverse exchange, as enqueue() does a forward one. \throws  as
+  /// By one `combine` for all arrays: `start_reverse(y, strake::sum<double>())`.
+  template <std::convertible_to<Combine> How>
+  void start_reverse(const Addresses& arrays, const How& combine, const Streams& after = {}) {
+    const Combine one(combine);
+    start_reverse(arrays, std::span<const Combine>(&one, 1), after);
+  }
+  /// \{ Enqueues a whole reverse exchange, as enqueue() does a forward one. \throws  as
   /// start_reverse()
-  void enqueue_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+  void enqueue_reverse(const Addresses& arrays, std::span<const Combine> combine,
                        const Streams& streams);
+  template <std::convertible_to<Combine> How>
+  void enqueue_reverse(const Addresses& arrays, const How& combine, const Streams& streams) {
+    const Combine one(combine);
+    enqueue_reverse(arrays, std::span<const Combine>(&one, 1), streams);
+  }
+  /// \}
   /// Whether the exchange has ended; true also if none was begun. Moves what can be moved.
   /// \throws Error  a rank that this one waits for has left the exchange or given it up, or is of
   /// this node and has died: the message names it, and the first rank that was the cause. This rank

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "strake/api.hpp"
@@ -101,7 +102,7 @@ inline constexpr At node{true, true, true};
 struct FieldOptions {
   At at = cell;
   std::optional<Radius> radius{};
-  bool next = true;  ///< a second buffer, for Grid::swap()
+  bool next = true;  ///< a second buffer, for Grid::swap(): the next values, or the previous
 };
 
 /// The type of a field's elements, for those who know it at run time only.
@@ -115,6 +116,7 @@ struct ElementType {
 /// of its device. It stays the user's, and must outlive the grid.
 template <typename T>
 struct Adopted {
+  static_assert(!std::is_const_v<T>, "an exchange writes into the array: it can't be const");
   T* first = nullptr;         ///< the cell at the lower corner of Grid::stored()
   T* next = nullptr;          ///< as `first`, of a second buffer, for Grid::swap(); null: none
   std::int64_t stride_y = 0;  ///< [elements] between rows; 0: as long as a row of stored()
@@ -167,7 +169,8 @@ class Field : public FieldHandle {
   Field() noexcept = default;
   /// The current values, at their address until the next Grid::swap().
   [[nodiscard]] View<T> view(int subgrid = 0) const { return made(false, subgrid); }
-  /// The buffer that the next swap() makes the current one. \throws InvalidArgument  it has none
+  /// The buffer that the next swap() makes the current one. The buffer may be written at any
+  /// time; after a swap() it has the previous values. \throws InvalidArgument  it has none
   [[nodiscard]] View<T> next(int subgrid = 0) const { return made(true, subgrid); }
 
  private:

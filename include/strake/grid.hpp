@@ -34,7 +34,9 @@ namespace strake {
 struct GridOptions {
   Radius radius = 1;  ///< of fields that have none of their own
   std::array<bool, 3> periodic{};
-  std::array<int, 3> counts{};  ///< of subgrids along each axis; zeroes: by recursive bisection
+  /// How many subgrids lie along each axis; their product is the number of all. A 0 beside other
+  /// numbers counts as 1. All zeroes: by recursive bisection.
+  std::array<int, 3> counts{};
   /// Which subgrid each rank gets. On several nodes subgrids that exchange much are on one node;
   /// Flat: rank r has the subgrids after those of rank r - 1, x counts fastest. Grid::plan() says
   /// what was done.
@@ -82,8 +84,10 @@ class STRAKE_API Grid {
       : Grid(comm, std::span<const std::int64_t>(as_extent(extent)), options) {}
   Grid(Grid&&) noexcept;
   Grid& operator=(Grid&&) noexcept;
-  /// Collective: all ranks destroy it after the same exchanges. A rank that does so earlier is
-  /// named to those that wait for it, as is one that leaves by an exception (Exchange::~Exchange).
+  /// Collective: all ranks destroy it after the same exchanges, and before MPI_Finalize. A rank
+  /// that does so earlier is named to those that wait for it, as is one that leaves by an exception
+  /// (Exchange::~Exchange). MPI_Finalize ends the exchanges of a grid that is alive: exchange()
+  /// throws an Error from then on.
   ~Grid() {
     if (std::uncaught_exceptions() > exceptions_) unwind();  // as Exchange::~Exchange
   }
@@ -108,9 +112,10 @@ class STRAKE_API Grid {
   }
   /// \{ As add(), of arrays that the user has: one for each of this rank's subgrids. Values stay as
   /// they are. (FieldOptions::next counts for nothing: a field has two buffers where `next` is
-  /// given.) Ranks of a node read such arrays where they lie if they are a device's, or host memory
-  /// that is shared (SharedArray, or the heap of `strake run --shared-heap`); others are packed.
-  /// STRAKE_CHECK=1 finds no writes beside them.
+  /// given.) A pointer is to the lower corner of stored(), ghost cells included. Compare owned()
+  /// with your own division before. Ranks of a node read such arrays where they lie if they are a
+  /// device's, or host memory that is shared (SharedArray, or the heap of `strake run
+  /// --shared-heap`); others are packed. STRAKE_CHECK=1 finds no writes beside them.
   /// \throws  as add(); InvalidArgument  not as many arrays as subgrids; none for a subgrid with
   /// cells, or in another memory than its place; a next one for some subgrids alone; strides
   /// shorter than rows, or planes
@@ -141,12 +146,21 @@ class STRAKE_API Grid {
                                const FieldOptions& options = {}) {
     return adopt(name, std::span<const Adopted<T>>(&array, 1), options);
   }
-  /// \param strides  [elements] between rows and between planes; zeroes: there is nothing between
+  /// \param strides  [elements] from row to row, and from plane to plane; 0: nothing lies between
   template <typename T>
   [[nodiscard]] Field<T> adopt(const std::string& name, T* first,
                                const std::array<std::int64_t, 2>& strides = {},
                                const FieldOptions& options = {}) {
     return adopt(name, Adopted<T>{first, nullptr, strides[0], strides[1]}, options);
+  }
+  /// Refused by the compiler, by a sentence.
+  template <typename T>
+  requires std::is_const_v<T>
+  [[nodiscard]] Field<std::remove_const_t<T>> adopt(
+      const std::string& name, T* /*first*/, const std::array<std::int64_t, 2>& /*strides*/ = {},
+      const FieldOptions& options = {}) {
+    static_assert(sizeof(T) == 0, "an exchange writes into the array: it can't be const");
+    return add<std::remove_const_t<T>>(name, options);
   }
   /// By size and type; strides are in bytes.
   [[nodiscard]] FieldHandle adopt(const std::string& name, const ElementType& type,
@@ -160,8 +174,9 @@ class STRAKE_API Grid {
   [[nodiscard]] Box stored(const FieldOptions& options = {}, int subgrid = 0) const;
 
   /// Begins to fill the ghost cells of `fields`, after the work that the streams `after` hold (of
-  /// the devices that hold this rank's subgrids; none: their legacy default streams). Planned at
-  /// its first use, which is collective, as is each use between neighbours.
+  /// the devices that hold this rank's subgrids; none: their legacy default streams). The first use
+  /// of a set of fields, axes and depth plans it, and is collective. Each later use moves bytes
+  /// between neighbours alone: all of them call it, in the same order.
   ///
   /// \throws InvalidArgument  an exchange of one of these fields has not ended; when planned, on
   /// all ranks: these give different fields, axes or depths. Error  with STRAKE_CHECK=1: this rank
@@ -188,9 +203,7 @@ class STRAKE_API Grid {
                   const GhostOptions& options = {});
   /// \{ The compiler refuses fields in the place of the streams by a sentence.
   template <std::derived_from<FieldHandle> Named, typename... Others>
-  void exchange(const Named& field, const Others&... others) {
-    streams_come_first<Named>();
-  }
+  Ghosts exchange(const Named& field, const Others&... others);
   template <std::derived_from<FieldHandle> Named, typename... Others>
   void enqueue(const Named& field, const Others&... others) {
     streams_come_first<Named>();
@@ -201,7 +214,8 @@ class STRAKE_API Grid {
   }
   /// \}
 
-  /// Makes the next buffer of each field that has two the current one.
+  /// Makes the next buffer of each field that has two the current one. Then next()
+  /// has the previous values, which a scheme of second order in time reads.
   /// \throws InvalidArgument  an exchange has not ended; Error  with STRAKE_CHECK=1, as exchange()
   void swap();
 
@@ -211,6 +225,8 @@ class STRAKE_API Grid {
   /// The cells that a subgrid owns.
   [[nodiscard]] const Box& owned(int subgrid = 0) const;
   /// The owned cells whose stencil, of the deepest radius of all fields, reads no neighbour's cell.
+  /// The interior reaches up to open ends, and its stencil reads the cells beyond them: set these
+  /// before exchange(), not only after wait() (docs/how-to/grid.md, "Open ends").
   [[nodiscard]] Box interior(int subgrid = 0) const;
   /// The owned cells outside of the interior: boxes with no cell in common.
   [[nodiscard]] std::vector<Box> exterior(int subgrid = 0) const;
@@ -231,7 +247,7 @@ class STRAKE_API Grid {
   /// without streams it comes after the legacy default streams, and returns when it is done. (The
   /// host waits for the streams: the value is in its memory.) \throws InvalidArgument  as
   /// boundary(); `streams` has none of a device that has such cells; Unsupported  streams are being
-  /// captured
+  /// captured; the grid is periodic along this axis, and has no end there
   template <typename T>
   void fill(const Field<T>& field, Direction face, const std::type_identity_t<T>& value,
             const Streams& streams = {}) {
@@ -311,7 +327,7 @@ class STRAKE_API Grid {
 };
 
 /// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and
-/// ghost cells not be read. STRAKE_CHECK=1 reports both. All calls
+/// ghost cells not be read. (Cells beyond open ends may be.) STRAKE_CHECK=1 reports both. All calls
 /// \throw Error  a rank has given the exchange up, or has died; with STRAKE_CHECK=1: this rank has
 /// changed cells too early; MpiError, CudaError
 class STRAKE_API Ghosts {
@@ -320,9 +336,9 @@ class STRAKE_API Ghosts {
   /// Ends the exchange that this object stood for before, as the destructor does. (An exchange of
   /// one of its fields can't begin before: grid.exchange() throws.)
   Ghosts& operator=(Ghosts&& other) noexcept;
-  /// Waits for the exchange if neither test() nor wait() has reported its end, and says so on
-  /// stderr (STRAKE_LOG): the program has forgotten it. While an exception unwinds the stack, the
-  /// grid's exchanges are given up instead (Exchange::give_up).
+  /// Waits for the exchange if neither test() nor wait() has reported its end: the program has
+  /// forgotten it. The first time a grid says so on stderr (STRAKE_LOG), on each rank. While an
+  /// exception unwinds the stack, the grid's exchanges are given up instead (Exchange::give_up).
   ~Ghosts() {
     // The program's own C++ library knows, as in Exchange::~Exchange.
     end(std::uncaught_exceptions() > exceptions_);
@@ -353,5 +369,12 @@ class STRAKE_API Ghosts {
   std::int64_t round_ = 0;                       ///< of the exchange
   int exceptions_ = std::uncaught_exceptions();  ///< that unwound the stack when it was made
 };
+
+// The return type is that of the call which was meant, so that the compiler says no more than this.
+template <std::derived_from<FieldHandle> Named, typename... Others>
+Ghosts Grid::exchange(const Named& field, const Others&... /*others*/) {
+  streams_come_first<Named>();
+  return exchange(Streams(), Fields(field));
+}
 
 }  // namespace strake

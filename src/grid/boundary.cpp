@@ -105,6 +105,10 @@ void Grid::Impl::set_boundary(const FieldHandle& handle, Direction face, bool mi
     Stream* stream;
     const CopyPlan* plan;
   };
+  if (const std::size_t axis = axis_of(face); options.periodic[axis])
+    throw InvalidArgument(
+        fmt::format("field '{}' is {} at the end {}, but the grid is periodic along {}", field.name,
+                    mirrors ? "mirrored" : "filled", grid::name_of(face), "xyz"[axis]));
   std::vector<Side> sides;  // all, before the first is set
   for (int i = 0; i < subgrids(); ++i) {
     const Box beyond = boundary(handle, face, i);

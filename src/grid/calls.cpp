@@ -70,8 +70,10 @@ bool Ghosts::is_last() const noexcept {
 void Ghosts::end(bool unwinding) noexcept {
   if (!is_last() || !exchange_->running()) return;
   if (unwinding) return grid_->unwind();
-  log::warn(
-      "ghost cells were never waited for: keep what Grid::exchange() returns, and call its wait()");
+  if (!std::exchange(grid_->has_told_of_forgotten, true))
+    log::warn(
+        "ghost cells were never waited for: keep what Grid::exchange() returns, and call its "
+        "wait()");
   try {
     wait();
   } catch (const std::exception& failed) {
@@ -153,7 +155,7 @@ void Grid::mirror(const FieldHandle& field, Direction face, const Streams& strea
 }
 
 void Grid::swap() {
-  impl_->require_ended(impl_->wanted({}, {}).fields);
+  impl_->require_ended(impl_->wanted({}, {}).fields, "Grid::swap()");
   if (impl_->check) impl_->check->swap();
   for (const auto& field : impl_->fields)
     if (field->options.next) field->current = 1 - field->current;

@@ -237,13 +237,14 @@ grid::Depths Grid::Impl::where_neighbours_are(grid::Depths depths, int subgrid) 
   return depths;
 }
 
-void Grid::Impl::require_ended(const std::vector<int>& some) const {
+void Grid::Impl::require_ended(const std::vector<int>& some, const char* call) const {
   for (const auto& [wanted, exchange] : exchanges_) {
     if (!exchange->running()) continue;
     for (const int number : wanted.fields)
       if (std::ranges::find(some, number) != some.end())
-        throw InvalidArgument(fmt::format("an exchange of field '{}' has not ended",
-                                          fields[static_cast<std::size_t>(number)]->name));
+        throw InvalidArgument(
+            fmt::format("{}: an exchange of field '{}' has not ended; call wait() first", call,
+                        fields[static_cast<std::size_t>(number)]->name));
   }
 }
 
@@ -306,8 +307,8 @@ void Grid::Impl::require_planned(const Wanted& wanted, std::span<Stream> streams
 }
 
 void Grid::Impl::enqueue(const Wanted& wanted, std::span<Stream> streams) {
+  require_ended(wanted.fields, "Grid::enqueue()");
   if (check && !StreamAccess::any_captures(streams)) return wait(start(wanted, streams), streams);
-  require_ended(wanted.fields);
   require_planned(wanted, streams);
   Exchange& exchange = planned(wanted);
   or_give_up([&] { exchange.enqueue(bases(wanted), streams); });
@@ -326,7 +327,7 @@ void Grid::Impl::or_give_up(const Move& move) const {
 }
 
 Exchange& Grid::Impl::start(const Wanted& wanted, std::span<Stream> after) {
-  require_ended(wanted.fields);
+  require_ended(wanted.fields, "Grid::exchange()");
   require_planned(wanted, after);
   Exchange& exchange = planned(wanted);
   const bool checked = check && !StreamAccess::any_captures(after);

@@ -107,6 +107,8 @@ class STRAKE_LOCAL Grid::Impl {
   void give_up() const noexcept;
   /// An exception unwinds the stack: those that are under way are given up.
   void unwind() const noexcept;
+  /// Whether the log says that ghost cells were not waited for.
+  mutable bool has_told_of_forgotten = false;
   /// Owned as long as this object lives, for those that may outlive it (Ghosts).
   std::shared_ptr<const void> lives = std::make_shared<char>();
   /// Begins or goes on with one of them. If it fails, the others can't go on either.
@@ -136,8 +138,9 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] grid::Depths needed(int subgrid) const noexcept;
   /// `depths`, but 0 on sides that have no neighbour.
   [[nodiscard]] grid::Depths where_neighbours_are(grid::Depths depths, int subgrid) const noexcept;
+  /// \param call  names the caller in the message
   /// \throws InvalidArgument  an exchange of one of these fields has not ended
-  void require_ended(const std::vector<int>& some) const;
+  void require_ended(const std::vector<int>& some, const char* call) const;
   [[nodiscard]] std::string plan() const;
   /// \{ As of Grid.
   [[nodiscard]] Box boundary(const FieldHandle& field, Direction face, int subgrid) const;

@@ -74,7 +74,7 @@ std::optional<grid::NumberName> grid::find_number(const char* name) noexcept {
 }
 
 void Grid::Impl::accumulate(const Wanted& wanted, const Merge& merge, std::span<Stream> streams) {
-  require_ended(wanted.fields);
+  require_ended(wanted.fields, "Grid::accumulate()");
   std::vector<Combine> combine;  // by array
   for (const int number : wanted.fields)
     combine.insert(combine.end(), places.size(),

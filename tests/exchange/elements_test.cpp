@@ -31,9 +31,9 @@ class Numbers {
         .run(reinterpret_cast<std::byte*>(all.data()), memory_.data());
     return all;
   }
+  [[nodiscard]] std::byte* data() const { return memory_.data(); }
   void exchange(Exchange& by) const {
-    std::byte* const base[] = {memory_.data()};
-    by.start(base);
+    by.start(memory_.data());
     by.wait();
   }
   void exchange_back(Exchange& by, const Combine& combine) const {
@@ -123,6 +123,71 @@ TEST(Elements, come_by_global_indices) {
   const Numbers numbers(values);
   numbers.exchange(exchange);
   EXPECT_EQ(numbers.values(), expected);
+}
+
+/// Each rank's array has an element of its own, and one of the rank behind it.
+ExchangePart part_of_neighbours(Place place) {
+  const std::vector<std::int64_t> owned = {rank()};
+  const std::vector<std::int64_t> ghosts = {(rank() + 1) % ranks()};
+  return ExchangePart::of_global_ids(MPI_COMM_WORLD, 8, place, owned, ghosts);
+}
+
+TEST(Elements, several_arrays_go_in_one_exchange) {
+  ExchangePart part = part_of_neighbours(place());
+  EXPECT_EQ(part.array_like(0), 1);
+  EXPECT_EQ(part.array_like(1), 2);
+  EXPECT_EQ(part.sends().size(), 3U);
+  EXPECT_EQ(part.arrays()[2].size_bytes, 16);
+  EXPECT_EQ(refusal([&] { (void)part.array_like(3); }), "an array like array 3 of 3 arrays");
+  Exchange exchange(MPI_COMM_WORLD, part);
+  std::vector<Numbers> all;
+  std::vector<std::byte*> bases;
+  for (const double field : {0.0, 100.0, 200.0}) {
+    all.emplace_back(std::vector<double>{field + rank(), -1});
+    bases.push_back(all.back().data());
+  }
+  exchange.start(bases);
+  exchange.wait();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double field = 100.0 * static_cast<double>(i);
+    EXPECT_EQ(all[i].values(),
+              (std::vector<double>{field + rank(), field + (rank() + 1) % ranks()}));
+  }
+}
+
+/// Pointers as programs have them, and one way to combine.
+TEST(Elements, addresses_are_of_any_type) {
+  ExchangePart part = part_of_neighbours({});
+  Exchange one(MPI_COMM_WORLD, part);
+  part.array_like(0);
+  Exchange two(MPI_COMM_WORLD, part);
+  const auto next = static_cast<double>((rank() + 1) % ranks());
+  std::vector<double> x = {static_cast<double>(rank()), -1};
+  std::vector<std::int64_t> n = {rank(), -1};
+  one.start(x.data());
+  one.wait();
+  EXPECT_EQ(x[1], next);
+  two.start({x.data(), n.data()});
+  two.wait();
+  EXPECT_EQ(n[1], (rank() + 1) % ranks());
+  std::vector<double> y = {1, -1};
+  const std::vector<double*> both = {x.data(), y.data()};
+  two.start(both);
+  two.wait();
+  EXPECT_EQ(y[1], 1);
+  double* const again[] = {x.data(), y.data()};
+  two.start_reverse(again, sum<double>());
+  two.wait();
+  EXPECT_EQ(x[0], 2.0 * rank());
+  EXPECT_EQ(y[0], 2);
+  one.enqueue_reverse(y.data(), max<double>(), {});
+  EXPECT_EQ(y[0], 2);
+  one.start_reverse(y.data(), [](std::byte* there, const std::byte*, std::int64_t bytes) {
+    std::fill_n(there, bytes, std::byte{0});
+  });
+  one.wait();
+  EXPECT_EQ(y[0], 0);
+  EXPECT_THROW(two.start({x.data()}), InvalidArgument);
 }
 
 TEST(Elements, wrong_ones_are_refused_on_all_ranks) {

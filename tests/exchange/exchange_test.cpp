@@ -285,6 +285,13 @@ TEST(Exchange, a_part_that_is_wrong_is_told_on_all_ranks) {
   EXPECT_EQ(refusal(part), "rank " + std::to_string(last) +
                                ": the transfer to rank 0, rho, direction +x (tag 3): bytes 0 to 11 "
                                "of array 0, which has 10");
+  ExchangePart before;
+  before.array();
+  if (rank() == last) before.receive(0, 3, 0, Layout::dense(8, -16));
+  EXPECT_EQ(refusal(before),
+            "rank " + std::to_string(last) +
+                ": the transfer from rank 0, tag 3: bytes -16 to -8 of array 0 begin before the "
+                "array");
   ExchangePart peer;
   peer.array();
   if (rank() == last) peer.receive(99, 3, 0, Layout::dense(1));
@@ -308,13 +315,24 @@ TEST(Exchange, two_that_do_not_fit_are_told_on_all_ranks) {
     return refusal(part);
   };
   EXPECT_EQ(both(8, 1, 12, 1), "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives 12");
-  EXPECT_EQ(both(8, 1, 8, 2),
-            "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives none of that tag");
-  EXPECT_EQ(both(8, 1, 0, 0),
-            "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives none of that tag");
+  const std::string none =
+      "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives none of that tag, ";
+  EXPECT_EQ(both(8, 1, 8, 2), none + "but of tag 2");
+  EXPECT_EQ(both(8, 1, 0, 0), none + "nor of any other");
   const std::string lonely = both(0, 0, 8, 1);
   EXPECT_NE(lonely.find("none of that tag"), std::string::npos) << lonely;
   EXPECT_EQ(both(8, 1, 8, 1), "");
+  const auto several = [&](int out_tag, int more, int first, int count) {
+    ExchangePart part;
+    part.array();
+    for (int i = 0; rank() == 0 && i < more; ++i) part.send(last, out_tag, 0, Layout::dense(8));
+    for (int tag = first; rank() == last && tag < first + count; ++tag)
+      part.receive(0, tag, 0, Layout::dense(8, 1000 + 8 * tag));
+    return refusal(part);
+  };
+  EXPECT_EQ(several(1, 1, 3, 7), none + "but of tag 3, 4, 5, 6, 7 and 2 more");
+  EXPECT_EQ(several(1, 2, 1, 1),
+            "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives no more of that tag");
 }
 
 TEST(Exchange, bytes_that_are_received_and_touched_by_another_transfer_are_refused) {

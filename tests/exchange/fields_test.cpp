@@ -320,7 +320,7 @@ TEST(Boundary, cells_beyond_open_ends_are_filled_and_mirrored) {
   }
   Stream stream = test_memory::on_device() ? Stream::make(test_memory::device()) : Stream();
   grid.exchange().wait();
-  for (const Direction face : {Direction{1, 0, 0}, Direction{-1, 0, 0}, Direction{0, 1, 0}}) {
+  for (const Direction face : {Direction{1, 0, 0}, Direction{-1, 0, 0}}) {
     grid.fill(a, face, face.x, stream);
     grid.mirror(b, face);
   }
@@ -347,6 +347,14 @@ TEST(Boundary, cells_beyond_open_ends_are_filled_and_mirrored) {
               grid.fill(a, {1, 1, 0}, 0);
             }),
             "an end of a grid in direction (1, 1, 0), not along one axis");
+  EXPECT_EQ(refusal([&] {
+              grid.fill(a, {0, 1, 0}, 0);
+            }),
+            "field 'a' is filled at the end +y, but the grid is periodic along y");
+  EXPECT_EQ(refusal([&] {
+              grid.mirror(b, {0, -1, 0});
+            }),
+            "field 'b' is mirrored at the end -y, but the grid is periodic along y");
 }
 
 TEST(Boundary, ends_are_mirrored_in_graphs) {

@@ -26,6 +26,25 @@ int ExchangePart::array(Place place, std::int64_t size_bytes) {
   return static_cast<int>(arrays_.size()) - 1;
 }
 
+int ExchangePart::array_like(int array) {
+  if (array < 0 || array >= std::ssize(arrays_))
+    throw InvalidArgument(
+        fmt::format("an array like array {} of {} arrays", array, arrays_.size()));
+  const Array like = arrays_[static_cast<std::size_t>(array)];
+  arrays_.push_back(like);
+  const int made = static_cast<int>(arrays_.size()) - 1;
+  for (std::vector<Transfer>* const list : {&sends_, &receives_}) {
+    const std::size_t count = list->size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((*list)[i].array != array) continue;
+      Transfer transfer = (*list)[i];
+      transfer.array = made;
+      list->push_back(std::move(transfer));
+    }
+  }
+  return made;
+}
+
 void ExchangePart::send(int peer, int tag, int array, Layout layout, std::string what) {
   sends_.push_back({peer, tag, array, std::move(layout), std::move(what)});
 }
@@ -35,8 +54,9 @@ void ExchangePart::receive(int peer, int tag, int array, Layout layout, std::str
 }
 
 void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
-  if (ended_) throw Error("an exchange is started that has failed before");
-  if (running_) throw InvalidArgument("an exchange is started that has not ended yet");
+  if (ended_) throw Error("an exchange is started that has failed, or ended in MPI_Finalize");
+  if (running_)
+    throw InvalidArgument("an exchange is started that has not ended yet: call wait() first");
   if (bases.size() != arrays_) {
     throw InvalidArgument(fmt::format("an exchange of {} arrays is started with {} addresses",
                                       arrays_, bases.size()));
@@ -348,19 +368,19 @@ Exchange::Impl& planned(Exchange::Impl* impl) {
 
 }  // namespace
 
-void Exchange::start(std::span<std::byte* const> arrays, const Streams& after) {
-  planned(impl_.get()).start(arrays, false, {}, StreamList(after).all());
+void Exchange::start(const Addresses& arrays, const Streams& after) {
+  planned(impl_.get()).start(arrays.all(), false, {}, StreamList(after).all());
 }
-void Exchange::enqueue(std::span<std::byte* const> arrays, const Streams& streams) {
-  planned(impl_.get()).enqueue(arrays, false, {}, StreamList(streams).all());
+void Exchange::enqueue(const Addresses& arrays, const Streams& streams) {
+  planned(impl_.get()).enqueue(arrays.all(), false, {}, StreamList(streams).all());
 }
-void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+void Exchange::start_reverse(const Addresses& arrays, std::span<const Combine> combine,
                              const Streams& after) {
-  planned(impl_.get()).start(arrays, true, combine, StreamList(after).all());
+  planned(impl_.get()).start(arrays.all(), true, combine, StreamList(after).all());
 }
-void Exchange::enqueue_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine,
+void Exchange::enqueue_reverse(const Addresses& arrays, std::span<const Combine> combine,
                                const Streams& streams) {
-  planned(impl_.get()).enqueue(arrays, true, combine, StreamList(streams).all());
+  planned(impl_.get()).enqueue(arrays.all(), true, combine, StreamList(streams).all());
 }
 std::int64_t Exchange::round() const noexcept { return impl_ == nullptr ? 0 : impl_->round(); }
 bool Exchange::running() const noexcept { return impl_ != nullptr && impl_->running(); }

@@ -125,6 +125,30 @@ std::string fault_of_lengths(const std::map<int, Words>& out, int rank) {
   return fault;
 }
 
+constexpr std::size_t kTagsNamed = 5;
+
+std::vector<int> tags_of(const Transfers& mine) {
+  std::vector<int> tags;
+  for (const ExchangePart::Transfer* transfer : mine) tags.push_back(transfer->tag);
+  return tags;
+}
+std::vector<int> tags_of(const std::vector<Theirs::Transfer>& theirs) {
+  std::vector<int> tags;
+  for (const Theirs::Transfer& transfer : theirs) tags.push_back(transfer.tag);
+  return tags;
+}
+
+/// Says that a rank has no further transfer with a tag, and which of its `tags`, sorted, it has.
+std::string none_of(int tag, std::vector<int> tags) {
+  if (tags.empty()) return "none of that tag, nor of any other";
+  tags.erase(std::ranges::unique(tags).begin(), tags.end());
+  if (std::ranges::binary_search(tags, tag)) return "no more of that tag";
+  const std::size_t named = std::min(tags.size(), kTagsNamed);
+  return fmt::format("none of that tag, but of tag {}{}",
+                     fmt::join(std::span(tags).first(named), ", "),
+                     named == tags.size() ? "" : fmt::format(" and {} more", tags.size() - named));
+}
+
 /// Pairs this rank's list with the peer's; a fault where they do not fit.
 std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& theirs, bool sends,
                     int rank, int peer, std::vector<MatchedTransfer>& matched) {
@@ -139,10 +163,12 @@ std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& 
     const bool has = i < mine.size();
     if (!has || i >= theirs.size() || mine[i]->tag != theirs[i].tag) {
       if (has && (i >= theirs.size() || mine[i]->tag < theirs[i].tag))
-        return fmt::format("{}, {} none of that tag", here(*mine[i]), other);
-      return fmt::format("rank {} {} {} bytes {} rank {}, tag {}, which {} none of that tag", peer,
+        return fmt::format("{}, {} {}", here(*mine[i]), other,
+                           none_of(mine[i]->tag, tags_of(theirs)));
+      return fmt::format("rank {} {} {} bytes {} rank {}, tag {}, which {} {}", peer,
                          sends ? "receives" : "sends", theirs[i].size_bytes, sends ? "of" : "to",
-                         rank, theirs[i].tag, sends ? "sends" : "receives");
+                         rank, theirs[i].tag, sends ? "sends" : "receives",
+                         none_of(theirs[i].tag, tags_of(mine)));
     }
     if (mine[i]->layout.size_bytes() != theirs[i].size_bytes)
       return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].size_bytes);

@@ -138,7 +138,11 @@ std::string fault_of(const ExchangePart& part, int rank, int ranks) {
         return fmt::format("{}: there is no array {}, only {}", where, transfer.array, arrays);
       const ByteRange touched = transfer.layout.bounds();
       const std::int64_t size = part.arrays()[static_cast<std::size_t>(transfer.array)].size_bytes;
-      if (transfer.layout.size_bytes() > 0 && (touched.begin < 0 || touched.end > size))
+      if (transfer.layout.size_bytes() == 0) continue;
+      if (touched.begin < 0)
+        return fmt::format("{}: bytes {} to {} of array {} begin before the array", where,
+                           touched.begin, touched.end, transfer.array);
+      if (touched.end > size)
         return fmt::format("{}: bytes {} to {} of array {}, which has {}", where, touched.begin,
                            touched.end, transfer.array, size);
     }
