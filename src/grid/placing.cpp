@@ -42,11 +42,12 @@ PackedGrid packed(const PlacedGrid& placed) {
        {placed.parts.counts(), placed.nodes.value_or(placement::Position{}),
         placed.of_node.value_or(placement::Position{})})
     made.insert(made.end(), counts.begin(), counts.end());
-  made.insert(made.end(), {placed.shares.self, placed.shares.node, placed.shares.network});
+  made.insert(made.end(), {placed.shares.self, placed.shares.node, placed.shares.network, 0});
   made.insert(made.end(), placed.part_of.begin(), placed.part_of.end());
   return made;
 }
-constexpr std::size_t kPackedFields = 14;
+constexpr std::size_t kNanoseconds = 14;  ///< that placing took
+constexpr std::size_t kPackedFields = 15;
 
 PlacedGrid unpacked(const Index3& extent, const PackedGrid& numbers) {
   const auto position = [&](std::size_t at) {
@@ -138,13 +139,15 @@ void Grid::Impl::place() {
                          static_cast<std::size_t>(first_place[at + 1] - first_place[at]),
                          node_of[at]);
   }
-  const auto begin = std::chrono::steady_clock::now();
   std::string fault;
   ErrorCode kind = ErrorCode::Other;
   PackedGrid numbers(kPackedFields + node_of_place.size());
   if (rank == 0) {
     try {
+      const auto begin = std::chrono::steady_clock::now();
       numbers = packed(chosen());
+      numbers[kNanoseconds] =
+          (std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1);
     } catch (const std::exception& error) {
       fault = error.what();
       kind = kind_of_current_error();
@@ -156,8 +159,7 @@ void Grid::Impl::place() {
              "MPI_Bcast");
   placed = unpacked(extent, numbers);
   place_of = placed.place_of();
-  seconds_of_placing_ =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  seconds_of_placing_ = 1e-9 * static_cast<double>(numbers[kNanoseconds]);
 }
 
 std::string Grid::Impl::placement_text() const {
@@ -173,8 +175,7 @@ std::string Grid::Impl::placement_text() const {
                         (*placed.of_node)[1], (*placed.of_node)[2]);
   text += fmt::format("{:.1f} % of the bytes leave the nodes", percent(placed.shares.network, all));
   if (placed.used == Placement::Flat) return text + "\n";
-  const PlacedGrid flat = placement::place_grid(
-      {extent, {}, deepest(options.radius), options.periodic, {}}, Placement::Flat, node_of_place);
+  const PlacedGrid flat = placement::place_grid(to_place(), Placement::Flat, node_of_place);
   text += fmt::format("; flat {:.1f} %", percent(flat.shares.network, flat.shares.all()));
   std::int64_t bytes = 0;
   for (const auto& field : fields) bytes += field->bytes;

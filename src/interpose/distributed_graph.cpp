@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <map>
+#include <new>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,8 @@ class Collector {
   };
   void add(const NamedEdge& edge, bool by_sender) {
     const auto [from, to, weight] = edge;
+    // MPI libraries take neighbours that there are not; nothing is sent there.
+    if (from == MPI_PROC_NULL || to == MPI_PROC_NULL) return;
     for (const int end : {from, to})
       if (end < 0 || end >= ranks_)
         return fail(fmt::format("an edge from {} to {}, of {} ranks", from, to, ranks_));
@@ -62,54 +65,74 @@ class Collector {
   return weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
 }
 
+/// Whether there are no weights where a call needs some.
+[[nodiscard]] bool lacks_weights(const int* weights, int edges) noexcept {
+  return edges > 0 && (weights == nullptr || weights == MPI_WEIGHTS_EMPTY);
+}
 [[nodiscard]] int weight_at(const int* weights, int i) noexcept {
-  return is_weighted(weights) && weights != nullptr ? weights[i] : 1;
+  return is_weighted(weights) ? weights[i] : 1;
 }
 
 /// The edges of all ranks, on the first one. Nothing, on all ranks: there are too many to gather.
+/// \throws OutOfMemory  on all ranks
 std::optional<Words> gather(MPI_Comm comm, const Words& own, std::size_t ranks) {
   const mpi::RealMpi& real = real_mpi();
   std::int64_t total = static_cast<std::int64_t>(own.size());
   mpi::check(real.MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, comm),
              "MPI_Allreduce");
-  if (total > std::numeric_limits<int>::max()) return std::nullopt;
+  constexpr std::int64_t kMostWords = 1 << 28;  // 1 GiB
+  if (total > kMostWords) return std::nullopt;
+  const bool is_first = rank_in(comm) == 0;
+  Words all;
+  std::vector<int> counts(is_first ? ranks : 0);
+  std::string fault;
+  try {
+    if (is_first) all.resize(static_cast<std::size_t>(total));
+  } catch (const std::bad_alloc&) {
+    fault = fmt::format("rank 0 has no memory for a graph of {} edges", total / kWords);
+  }
+  mpi::agree(comm, fault, ErrorCode::OutOfMemory);
   const auto count = static_cast<int>(own.size());
-  std::vector<int> counts(ranks);
   mpi::check(real.MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm), "MPI_Gather");
-  std::vector<int> begins(ranks);
-  for (std::size_t rank = 1; rank < ranks; ++rank)
-    begins[rank] = begins[rank - 1] + counts[rank - 1];
-  int rank = 0;
-  real.MPI_Comm_rank(comm, &rank);
-  Words all(rank == 0 ? static_cast<std::size_t>(total) : 0);
+  std::vector<int> begins(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0);
   mpi::check(real.MPI_Gatherv(own.data(), count, MPI_INT, all.data(), counts.data(), begins.data(),
                               MPI_INT, 0, comm),
              "MPI_Gatherv");
   return all;
 }
 
-/// How often the two ends of each edge name it.
-struct Named {
-  int by_sender = 0;
-  int by_receiver = 0;
-};
-
-/// The graph of the edges that senders name. \throws InvalidArgument  receivers name others
-placement::Graph graph_of_senders(const Words& all, std::size_t ranks, bool both) {
-  placement::Graph made{static_cast<int>(ranks), {}};
-  std::map<std::pair<int, int>, Named> edges;
-  for (std::size_t at = 0; at < all.size(); at += kWords) {
-    const bool by_sender = all[at + 3] != 0;
-    if (by_sender) made.edges.push_back({all[at], all[at + 1], all[at + 2]});
-    if (!both) continue;
-    Named& named = edges[{all[at], all[at + 1]}];
-    ++(by_sender ? named.by_sender : named.by_receiver);
-  }
-  for (const auto& [edge, named] : edges)
-    if (named.by_sender != named.by_receiver)
+/// \throws InvalidArgument  an edge that its two ends name a different number of times
+void require_both_ends(const Words& all) {
+  struct Names {
+    int from;
+    int to;
+    int by_sender;
+    int by_receiver;
+  };
+  std::vector<Names> names;
+  for (std::size_t at = 0; at < all.size(); at += kWords)
+    names.push_back({all[at], all[at + 1], all[at + 3], 1 - all[at + 3]});
+  const auto edge_of = [](const Names& one) { return std::pair(one.from, one.to); };
+  std::ranges::sort(names, {}, edge_of);
+  for (auto next = names.begin(); next != names.end();) {
+    Names sum = *next++;
+    for (; next != names.end() && edge_of(*next) == edge_of(sum); ++next) {
+      sum.by_sender += next->by_sender;
+      sum.by_receiver += next->by_receiver;
+    }
+    if (sum.by_sender != sum.by_receiver)
       throw InvalidArgument(
           fmt::format("rank {} names {} edges to rank {}, which names {} edges from there",
-                      edge.first, named.by_sender, edge.second, named.by_receiver));
+                      sum.from, sum.by_sender, sum.to, sum.by_receiver));
+  }
+}
+
+/// The graph of the edges that senders name.
+placement::Graph graph_of_senders(const Words& all, std::size_t ranks) {
+  placement::Graph made{static_cast<int>(ranks), {}};
+  for (std::size_t at = 0; at < all.size(); at += kWords)
+    if (all[at + 3] != 0) made.edges.push_back({all[at], all[at + 1], all[at + 2]});
   return made;
 }
 
@@ -121,6 +144,8 @@ void collect(Collector& to, const NamedEdges& own) {
     const int degree = own.degrees[i];
     if (degree < 0 || (degree > 0 && own.destinations == nullptr))
       return to.fail(fmt::format("{} edges from {}", degree, own.sources[i]));
+    if (lacks_weights(own.weights, degree))
+      return to.fail(fmt::format("{} edges from {} without weights", degree, own.sources[i]));
     for (int j = 0; j < degree; ++j, ++next)
       to.add({own.sources[i], own.destinations[next], weight_at(own.weights, next)}, true);
   }
@@ -131,6 +156,9 @@ void collect(Collector& to, const Adjacency& own) {
     if (side->count < 0 || (side->count > 0 && side->ranks == nullptr))
       return to.fail(fmt::format("{} neighbours, of a list {}", side->count,
                                  side->ranks == nullptr ? "that is a null pointer" : "of ranks"));
+  for (const Adjacent* side : {&own.in, &own.out})
+    if (lacks_weights(side->weights, side->count))
+      return to.fail(fmt::format("{} neighbours without weights", side->count));
   for (int i = 0; i < own.in.count; ++i)
     to.add({own.in.ranks[i], to.rank(), weight_at(own.in.weights, i)}, false);
   for (int i = 0; i < own.out.count; ++i)
@@ -145,8 +173,9 @@ std::vector<int> order(MPI_Comm comm, const std::vector<int>& node_of, const Own
   mpi::agree(comm, collector.fault());
   const std::optional<Words> all = gather(comm, collector.words(), node_of.size());
   if (!all) return {};
-  const auto make = [&](const std::vector<int>& nodes) {
-    return wanted_graph(graph_of_senders(*all, nodes.size(), both), nodes);
+  const auto make = [&](std::size_t ranks) {
+    if (both) require_both_ends(*all);
+    return Wanted{graph_of_senders(*all, ranks), {}};
   };
   return agreed_ordering(comm, make, node_of);
 }

@@ -10,39 +10,35 @@ include(${CMAKE_CURRENT_LIST_DIR}/../mpi/prototypes.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/fortran/entry.cmake)
 strake_read_prototypes(${PREPROCESSED})
 
-# Sets `before` and `after` to what records the messages of a call of that name (recorded_graph.hpp).
-function(strake_recorded before after name parameters)
-  set(${before} "" PARENT_SCOPE)
-  set(${after} "" PARENT_SCOPE)
+# Sets `result` to what records a call of that name that has returned MPI_SUCCESS (recorded_graph.hpp); to nothing where
+# it says nothing.
+function(strake_recorded result name parameters)
+  set(record "")
   set(pair "")
   if("${parameters}," MATCHES "(int|MPI_Count)[ \n]+([a-z_]+)[ \n]*,[ \n]*MPI_Datatype[ \n]+([a-z_]+)[ \n]*,")
     set(pair "${CMAKE_MATCH_2}, ${CMAKE_MATCH_3}")
   endif()
-  set(condition "    if (recorded::is_on()) recorded::")
   if(pair AND "${parameters}," MATCHES "int[ \n]+dest[ \n]*," AND NOT name MATCHES "Psend")
+    set(record "sent(comm, dest, ${pair})")
     if(name MATCHES "_init")
-      set(${after} "    if (recorded::is_on() && code == MPI_SUCCESS)
-      recorded::made_persistent(*request, comm, dest, ${pair});\n" PARENT_SCOPE)
-    else()
-      set(${before} "${condition}sent(comm, dest, ${pair});\n" PARENT_SCOPE)
+      set(record "made_persistent(*request, comm, dest, ${pair})")
     endif()
-  elseif(name MATCHES "^MPI_Start(all)?$")
-    if(CMAKE_MATCH_1)
-      set(${before} "${condition}started(count, array_of_requests);\n" PARENT_SCOPE)
-    else()
-      set(${before} "${condition}started(1, request);\n" PARENT_SCOPE)
-    endif()
-  elseif(name MATCHES "^MPI_(In|N)eighbor_|^MPI_(Ia|A)lltoall[vw]?(_c)?$" AND NOT name MATCHES "_init")
+  elseif(name MATCHES "_init" AND parameters MATCHES "MPI_Request[ \n]*\\*[ \n]*request")
+    set(record "made_other(*request)")  # perhaps under the handle of a send that was freed
+  elseif(name STREQUAL "MPI_Start")
+    set(record "started(1, request)")
+  elseif(name STREQUAL "MPI_Startall")
+    set(record "started(count, array_of_requests)")
+  elseif(name MATCHES "^MPI_(In|N)eighbor_|^MPI_(Ia|A)lltoall[vw]?(_c)?$" AND parameters MATCHES "(sendcounts?)[^a-z]")
+    set(counts ${CMAKE_MATCH_1})
+    string(REGEX MATCH "sendtypes?" type "${parameters}")
     set(to sent_to_all)
     if(name MATCHES "eighbor_")
       set(to sent_to_neighbours)
     endif()
-    if(parameters MATCHES "(sendcounts?)[^a-z]" )
-      set(counts ${CMAKE_MATCH_1})
-      string(REGEX MATCH "sendtypes?" type "${parameters}")
-      set(${before} "    if (recorded::is_on() && sendbuf != MPI_IN_PLACE) recorded::${to}(comm, ${counts}, ${type});\n" PARENT_SCOPE)
-    endif()
+    set(record "${to}(comm, sendbuf, ${counts}, ${type})")
   endif()
+  set(${result} "${record}" PARENT_SCOPE)
 endfunction()
 
 set(entries "")
@@ -81,13 +77,26 @@ foreach(name IN LISTS STRAKE_FUNCTIONS)
       set(timing Sample)
       set(counted "    if (times::Counted counted(call); counted) return counted.end(calls::${name}(${arguments}));\n")
     endif()
-    strake_recorded(recorded recorded_after ${name} "${parameters}")
-    set(timed "  if (times::is_on()) [[unlikely]] {
-${recorded}    const times::Beginning call(Wrapped::${name}, __builtin_return_address(0), ${moved});
+    strake_recorded(record ${name} "${parameters}")
+    if(record STREQUAL "")
+      set(timed "  if (times::is_on()) [[unlikely]] {
+    const times::Beginning call(Wrapped::${name}, __builtin_return_address(0), ${moved});
 ${counted}    times::Timed timed(call, times::Timing::${timing});
-    const int code = timed.end(calls::${name}(${arguments}));
-${recorded_after}    return code;
+    return timed.end(calls::${name}(${arguments}));
   }\n")
+    else()
+      set(timed "  if (times::is_on()) [[unlikely]] {
+    const void* const site = __builtin_return_address(0);
+    const auto timed_call = [&] {
+      const times::Beginning call(Wrapped::${name}, site, ${moved});
+${counted}      times::Timed timed(call, times::Timing::${timing});
+      return timed.end(calls::${name}(${arguments}));
+    };
+    const int code = timed_call();
+    if (code == MPI_SUCCESS && recorded::is_on()) recorded::${record};
+    return code;
+  }\n")
+    endif()
   endif()
   string(APPEND entered "STRAKE_MPI int ${name}(${parameters}) {\n${timed}  return calls::${name}(${arguments});\n}\n")
   if(NOT topic STREQUAL by_hand)

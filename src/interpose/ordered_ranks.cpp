@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <numeric>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "mpi/nodes.hpp"
 #include "mpi/own_world.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/world.hpp"
 #include "placement/scotch.hpp"
 #include "state/process_state.hpp"
 #include "strake/error.hpp"
@@ -22,6 +24,31 @@ std::vector<int> sizes_of(const std::vector<int>& node_of) {
   std::vector<int> sizes(static_cast<std::size_t>(1 + std::ranges::max(node_of)));
   for (const int node : node_of) ++sizes[static_cast<std::size_t>(node)];
   return sizes;
+}
+
+/// The last graph that was mapped.
+struct LastOrdering {
+  std::mutex mutex;
+  placement::Graph graph;
+  std::vector<int> node_of;
+  placement::Ordering found;
+};
+
+placement::Ordering ordering(const Wanted& wanted, const std::vector<int>& node_of) {
+  LastOrdering& last = ProcessState::part<LastOrdering>();
+  const std::lock_guard lock(last.mutex);
+  if (last.node_of == node_of && last.graph == wanted.graph) return last.found;
+  std::vector<std::vector<int>> guesses;
+  const std::vector<int> sizes = sizes_of(node_of);
+  if (!wanted.dims.empty()) {
+    guesses.push_back(placement::stencil_strips(wanted.dims, sizes));
+  } else if (auto guess = placement::scotch_guess(wanted.graph, sizes)) {
+    guesses.push_back(*std::move(guess));
+  }
+  last.found = placement::ordering_of(wanted.graph, node_of, guesses);
+  last.graph = wanted.graph;
+  last.node_of = node_of;
+  return last.found;
 }
 
 void count_ordering(const placement::Ordering& found, bool helps) noexcept {
@@ -52,36 +79,36 @@ int rank_in(MPI_Comm comm) {
 ReorderCounts reorder_counts() noexcept { return ProcessState::part<ReorderCounts>(); }
 
 std::vector<int> nodes_to_order(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL || mpi::common_wishes().kept || mpi::world_nodes().empty() ||
-      mpi::world_nodes().back() == 0)
+  const auto is_elsewhere = [](int node) { return node != 0; };
+  if (comm == MPI_COMM_NULL || mpi::common_wishes().kept || !mpi::in_world() ||
+      std::ranges::none_of(mpi::world_nodes(), is_elsewhere))
     return {};
   int is_inter = 1;
   mpi::check(real_mpi().MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
   if (is_inter != 0) return {};
   std::vector<int> node_of = mpi::nodes_of(comm);
-  const bool several = std::ranges::any_of(node_of, [](int node) { return node != 0; });
-  return several ? node_of : std::vector<int>();
-}
-
-Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of) {
-  Wanted made{std::move(graph), {}};
-  if (auto guess = placement::scotch_guess(made.graph, sizes_of(node_of)))
-    made.guesses.push_back(*std::move(guess));
-  return made;
+  if (std::ranges::none_of(node_of, is_elsewhere)) return {};
+  return node_of;
 }
 
 Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodic,
-                   const std::vector<int>& node_of) {
-  Wanted made{placement::cartesian_graph(dims, periodic, static_cast<int>(node_of.size())), {}};
+                   std::size_t ranks) {
+  Wanted made{placement::cartesian_graph(dims, periodic, static_cast<int>(ranks)), {}};
   const int positions = std::reduce(dims.begin(), dims.end(), 1, std::multiplies());
-  if (positions != static_cast<int>(node_of.size())) return made;
-  made.guesses.push_back(placement::stencil_strips(dims, sizes_of(node_of)));
+  if (positions == static_cast<int>(ranks)) made.dims = dims;
   return made;
+}
+
+bool all_willing(MPI_Comm comm, bool willing) {
+  int all = willing ? 1 : 0;
+  mpi::check(real_mpi().MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm),
+             "MPI_Allreduce");
+  return all != 0;
 }
 
 std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
                                                     const std::vector<int>& node_of) {
-  placement::Ordering found = placement::ordering_of(wanted.graph, node_of, wanted.guesses);
+  placement::Ordering found = ordering(wanted, node_of);
   if (!helps(found)) return std::nullopt;
   return found;
 }
@@ -93,9 +120,7 @@ std::vector<int> agreed_ordering(MPI_Comm comm, const MakeGraph& make,
   ErrorCode kind = ErrorCode::Other;
   if (rank_in(comm) == 0) {
     try {
-      const Wanted wanted = make(node_of);
-      const placement::Ordering found =
-          placement::ordering_of(wanted.graph, node_of, wanted.guesses);
+      const placement::Ordering found = ordering(make(node_of.size()), node_of);
       std::ranges::copy(found.vertex_of, vertex_of.begin());
       vertex_of.back() = helps(found) ? 1 : 0;
       count_ordering(found, helps(found));

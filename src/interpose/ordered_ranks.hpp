@@ -27,24 +27,25 @@ struct ReorderCounts {
 };
 [[nodiscard]] ReorderCounts reorder_counts() noexcept;
 
-/// A graph, and groupings of its vertices to start from. Called on the first rank, or where a call
-/// is local.
+/// A graph. A search starts from the stencil strips of its grid; where it is no grid, SCOTCH
+/// guesses, if Strake was built with it.
 struct Wanted {
   placement::Graph graph;
-  std::vector<std::vector<int>> guesses;
+  std::vector<int> dims;  ///< of a grid of all vertices; empty: it is none
 };
-using MakeGraph = std::function<Wanted(const std::vector<int>& node_of)>;
-/// The graph of a Cartesian grid, with stencil strips to start from.
+/// Called on the first rank, or where a call is local.
+using MakeGraph = std::function<Wanted(std::size_t ranks)>;
 [[nodiscard]] Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodic,
-                                 const std::vector<int>& node_of);
-/// A graph that is no grid: SCOTCH guesses, where Strake was built with it.
-[[nodiscard]] Wanted wanted_graph(placement::Graph graph, const std::vector<int>& node_of);
+                                 std::size_t ranks);
 
 /// The nodes of the ranks of `comm`, where its ranks may be placed anew. Empty: never, since all
 /// are on one node, or settings forbid it. Alike on all ranks; local.
 [[nodiscard]] std::vector<int> nodes_to_order(MPI_Comm comm);
+/// Whether all ranks of `comm` are. Collective. \throws MpiError
+[[nodiscard]] bool all_willing(MPI_Comm comm, bool willing);
 /// The vertex of each rank, or nothing: placing anew does not help enough. Local, and alike
-/// wherever the graph is. \throws InvalidArgument  as placement::map_graph()
+/// wherever the graph is. The last answer is kept, for calls with an equal graph. \throws
+/// InvalidArgument  as placement::map_graph()
 [[nodiscard]] std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
                                                                   const std::vector<int>& node_of);
 /// As helpful_ordering(), of what the first rank of `comm` finds. Collective.

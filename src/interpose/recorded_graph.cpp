@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "mpi/communicators.hpp"
@@ -36,10 +37,22 @@ struct Recording {
 };
 Recording& recording() { return ProcessState::part<Recording>(); }
 
+/// The ranks that messages on `comm` go to, in MPI_COMM_WORLD: those of the other group of an
+/// intercommunicator. Negative: a rank of another job.
+std::vector<int> receivers(MPI_Comm comm) {
+  const mpi::RealMpi& real = real_mpi();
+  int is_inter = 0;
+  mpi::check(real.MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter == 0) return mpi::world_ranks(comm);
+  MPI_Group others = MPI_GROUP_NULL;
+  mpi::check(real.MPI_Comm_remote_group(comm, &others), "MPI_Comm_remote_group");
+  return mpi::world_ranks_of_group(others);
+}
+
 int rank_in_world(MPI_Comm comm, int rank) {
   if (rank < 0) return -1;
   if (const mpi::CommunicatorPtr& known = mpi::communicator(comm)) return known->world_rank(rank);
-  const std::vector<int> ranks = mpi::world_ranks(comm);
+  const std::vector<int> ranks = receivers(comm);
   return rank < static_cast<int>(ranks.size()) ? ranks[static_cast<std::size_t>(rank)] : -1;
 }
 
@@ -67,7 +80,8 @@ void quietly(const Record& record) noexcept {
 }
 
 template <typename BytesOf>
-void to_neighbours(MPI_Comm comm, const BytesOf& bytes) noexcept {
+void to_neighbours(MPI_Comm comm, const void* from, const BytesOf& bytes) noexcept {
+  if (from == MPI_IN_PLACE) return;
   quietly([&] {
     const auto neighbours = mpi::neighbours_of(comm);
     if (!neighbours) return;
@@ -77,47 +91,77 @@ void to_neighbours(MPI_Comm comm, const BytesOf& bytes) noexcept {
 }
 
 template <typename BytesOf>
-void to_all(MPI_Comm comm, const BytesOf& bytes) noexcept {
+void to_all(MPI_Comm comm, const void* from, const BytesOf& bytes) noexcept {
+  if (from == MPI_IN_PLACE) return;
   quietly([&] {
-    const std::vector<int> ranks = mpi::world_ranks(comm);
+    const std::vector<int> ranks = receivers(comm);
     for (std::size_t i = 0; i < ranks.size(); ++i) add({ranks[i], bytes(i)});
   });
 }
 
-/// The edges of all ranks, three numbers each, on rank 0.
-std::vector<std::uint64_t> gathered(int rank, int ranks) {
-  const mpi::RealMpi& real = real_mpi();
+/// The messages of this rank, three numbers each.
+std::vector<std::uint64_t> own_edges(int rank) {
   std::vector<std::uint64_t> own;
   for (const auto& [to, bytes] : recording().bytes_to)
     own.insert(own.end(),
                {static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(to), bytes});
-  const auto count = static_cast<int>(own.size());
-  std::vector<int> counts(static_cast<std::size_t>(ranks));
-  mpi::check(real.MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD),
-             "MPI_Gather");
-  std::vector<int> begins(counts.size());
-  for (std::size_t i = 1; i < counts.size(); ++i) begins[i] = begins[i - 1] + counts[i - 1];
-  std::vector<std::uint64_t> all(rank == 0 ? static_cast<std::size_t>(begins.back() + counts.back())
-                                           : 0);
-  mpi::check(real.MPI_Gatherv(own.data(), count, MPI_UINT64_T, all.data(), counts.data(),
-                              begins.data(), MPI_UINT64_T, 0, MPI_COMM_WORLD),
-             "MPI_Gatherv");
-  return all;
+  return own;
 }
 
-void write_file(const std::string& path, int ranks, const std::vector<std::uint64_t>& edges) {
-  std::FILE* const file = std::fopen(path.c_str(), "w");
-  bool good = file != nullptr &&
-              std::fprintf(file, "# The bytes that %d ranks have sent each other: from to bytes\n",
-                           ranks) > 0;
-  // The last rank is a vertex even if it sent nothing.
-  good = good && std::fprintf(file, "%d %d 0\n", ranks - 1, ranks - 1) > 0;
-  for (std::size_t i = 0; good && i < edges.size(); i += 3)
-    good = std::fprintf(file, "%llu %llu %llu\n", static_cast<unsigned long long>(edges[i]),
-                        static_cast<unsigned long long>(edges[i + 1]),
-                        static_cast<unsigned long long>(edges[i + 2])) > 0;
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!good || !closed) log::warn("the graph of messages can't be written to {}", path);
+/// A file of edges. What can't be written is said once, at the end.
+class EdgeFile {
+ public:
+  EdgeFile(std::string path, int ranks) : path_(std::move(path)) {
+    file_ = std::fopen(path_.c_str(), "w");
+    good_ = file_ != nullptr;
+    // The last rank is a vertex even if it sent nothing.
+    good_ = good_ && std::fprintf(file_,
+                                  "# The bytes that %d ranks have sent each other: from to bytes\n"
+                                  "%d %d 0\n",
+                                  ranks, ranks - 1, ranks - 1) > 0;
+  }
+  ~EdgeFile() {
+    const bool closed = file_ != nullptr && std::fclose(file_) == 0;
+    if (!good_ || !closed) log::warn("the graph of messages can't be written to {}", path_);
+  }
+  EdgeFile(const EdgeFile&) = delete;
+  EdgeFile& operator=(const EdgeFile&) = delete;
+  void add(const std::vector<std::uint64_t>& edges) {
+    for (std::size_t i = 0; good_ && i < edges.size(); i += 3)
+      good_ = std::fprintf(file_, "%llu %llu %llu\n", static_cast<unsigned long long>(edges[i]),
+                           static_cast<unsigned long long>(edges[i + 1]),
+                           static_cast<unsigned long long>(edges[i + 2])) > 0;
+  }
+
+ private:
+  std::string path_;
+  std::FILE* file_ = nullptr;
+  bool good_ = false;
+};
+
+/// Rank 0 writes what one rank after the other sends it.
+void write_all(MPI_Comm comm, int rank, int ranks) {
+  const mpi::RealMpi& real = real_mpi();
+  std::vector<std::uint64_t> edges = own_edges(rank);
+  if (rank != 0) {
+    mpi::check(
+        real.MPI_Send(edges.data(), static_cast<int>(edges.size()), MPI_UINT64_T, 0, 0, comm),
+        "MPI_Send");
+    return;
+  }
+  EdgeFile file(std::string(settings::text(settings::Id::record_graph)), ranks);
+  file.add(edges);
+  for (int from = 1; from < ranks; ++from) {
+    edges.resize(3 * static_cast<std::size_t>(ranks));
+    MPI_Status status;
+    int count = 0;
+    mpi::check(real.MPI_Recv(edges.data(), static_cast<int>(edges.size()), MPI_UINT64_T, from, 0,
+                             comm, &status),
+               "MPI_Recv");
+    mpi::check(real.MPI_Get_count(&status, MPI_UINT64_T, &count), "MPI_Get_count");
+    edges.resize(static_cast<std::size_t>(count));
+    file.add(edges);
+  }
 }
 
 }  // namespace
@@ -130,37 +174,50 @@ void sent(MPI_Comm comm, int dest, MPI_Count count, MPI_Datatype type) noexcept 
   quietly([&] { add({rank_in_world(comm, dest), bytes_of(count, type)}); });
 }
 
-void sent_to_neighbours(MPI_Comm comm, MPI_Count count, MPI_Datatype type) noexcept {
-  to_neighbours(comm, [&](std::size_t) { return bytes_of(count, type); });
+void sent_to_neighbours(MPI_Comm comm, const void* from, MPI_Count count,
+                        MPI_Datatype type) noexcept {
+  to_neighbours(comm, from, [&](std::size_t) { return bytes_of(count, type); });
 }
 template <typename Number>
-void sent_to_neighbours(MPI_Comm comm, const Number* counts, MPI_Datatype type) noexcept {
-  to_neighbours(comm, [&](std::size_t i) { return bytes_of(counts[i], type); });
+void sent_to_neighbours(MPI_Comm comm, const void* from, const Number* counts,
+                        MPI_Datatype type) noexcept {
+  to_neighbours(comm, from, [&](std::size_t i) { return bytes_of(counts[i], type); });
 }
 template <typename Number>
-void sent_to_neighbours(MPI_Comm comm, const Number* counts, const MPI_Datatype* types) noexcept {
-  to_neighbours(comm, [&](std::size_t i) { return bytes_of(counts[i], types[i]); });
+void sent_to_neighbours(MPI_Comm comm, const void* from, const Number* counts,
+                        const MPI_Datatype* types) noexcept {
+  to_neighbours(comm, from, [&](std::size_t i) { return bytes_of(counts[i], types[i]); });
 }
-void sent_to_all(MPI_Comm comm, MPI_Count count, MPI_Datatype type) noexcept {
-  to_all(comm, [&](std::size_t) { return bytes_of(count, type); });
-}
-template <typename Number>
-void sent_to_all(MPI_Comm comm, const Number* counts, MPI_Datatype type) noexcept {
-  to_all(comm, [&](std::size_t i) { return bytes_of(counts[i], type); });
+void sent_to_all(MPI_Comm comm, const void* from, MPI_Count count, MPI_Datatype type) noexcept {
+  to_all(comm, from, [&](std::size_t) { return bytes_of(count, type); });
 }
 template <typename Number>
-void sent_to_all(MPI_Comm comm, const Number* counts, const MPI_Datatype* types) noexcept {
-  to_all(comm, [&](std::size_t i) { return bytes_of(counts[i], types[i]); });
+void sent_to_all(MPI_Comm comm, const void* from, const Number* counts,
+                 MPI_Datatype type) noexcept {
+  to_all(comm, from, [&](std::size_t i) { return bytes_of(counts[i], type); });
+}
+template <typename Number>
+void sent_to_all(MPI_Comm comm, const void* from, const Number* counts,
+                 const MPI_Datatype* types) noexcept {
+  to_all(comm, from, [&](std::size_t i) { return bytes_of(counts[i], types[i]); });
 }
 
-#define STRAKE_RECORDED(Number)                                                            \
-  template void sent_to_neighbours(MPI_Comm, const Number*, MPI_Datatype) noexcept;        \
-  template void sent_to_neighbours(MPI_Comm, const Number*, const MPI_Datatype*) noexcept; \
-  template void sent_to_all(MPI_Comm, const Number*, MPI_Datatype) noexcept;               \
-  template void sent_to_all(MPI_Comm, const Number*, const MPI_Datatype*) noexcept;
+#define STRAKE_RECORDED(Number)                                                                  \
+  template void sent_to_neighbours(MPI_Comm, const void*, const Number*, MPI_Datatype) noexcept; \
+  template void sent_to_neighbours(MPI_Comm, const void*, const Number*,                         \
+                                   const MPI_Datatype*) noexcept;                                \
+  template void sent_to_all(MPI_Comm, const void*, const Number*, MPI_Datatype) noexcept;        \
+  template void sent_to_all(MPI_Comm, const void*, const Number*, const MPI_Datatype*) noexcept;
 STRAKE_RECORDED(int)
 STRAKE_RECORDED(MPI_Count)
 #undef STRAKE_RECORDED
+
+void made_other(MPI_Request request) noexcept {
+  quietly([&] {
+    const std::lock_guard lock(recording().mutex);
+    recording().persistent.erase(mpi::key_of(request));
+  });
+}
 
 void made_persistent(MPI_Request request, MPI_Comm comm, int dest, MPI_Count count,
                      MPI_Datatype type) noexcept {
@@ -197,9 +254,11 @@ void write() noexcept {
   quietly([&] {
     mpi::check(real.MPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
     if (wanted == 0) return;
-    const std::vector<std::uint64_t> edges = gathered(rank, ranks);
-    if (rank == 0)
-      write_file(std::string(settings::text(settings::Id::record_graph)), ranks, edges);
+    // The program's messages may lie unreceived in its communicators.
+    MPI_Comm own = MPI_COMM_NULL;
+    mpi::check(real.MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &own), "MPI_Comm_split");
+    write_all(own, rank, ranks);
+    real.MPI_Comm_free(&own);
   });
   recording().on = false;
 }

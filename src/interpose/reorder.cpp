@@ -25,17 +25,18 @@ int refused_alike(MPI_Comm comm, const std::exception& error, int code) {
   return raise(comm, code);
 }
 
-/// The wrapper of a call that makes a communicator of `comm`. \param order  the vertex of each
-/// rank, where they are placed anew; collective. \param create  as the MPI library's call, of the
-/// ordered ranks instead of `comm`
-template <typename PassOn, typename Order, typename Create>
-int create_ordered(MPI_Comm comm, int reorder, MPI_Comm* made, const PassOn& pass_on,
+/// The wrapper of a call that makes a communicator of `comm`. \param willing  whether this rank's
+/// arguments allow other ranks. \param order  the vertex of each rank, where they are placed anew;
+/// collective. \param create  as the MPI library's call, of the ordered ranks instead of `comm`
+template <typename PassOn, typename Willing, typename Order, typename Create>
+int create_ordered(MPI_Comm comm, MPI_Comm* made, const PassOn& pass_on, const Willing& willing,
                    const Order& order, const Create& create) {
-  if (reorder == 0 || t_depth != 0 || g_disabled) return pass_on();
+  if (t_depth != 0 || g_disabled) return pass_on();
   bool passes = false;
   const auto place = [&] {
     const std::vector<int> node_of = nodes_to_order(comm);
-    const std::vector<int> vertex_of = node_of.empty() ? node_of : order(node_of);
+    std::vector<int> vertex_of;
+    if (!node_of.empty() && all_willing(comm, willing(node_of.size()))) vertex_of = order(node_of);
     passes = vertex_of.empty();
     if (passes) return MPI_SUCCESS;
     const OrderedRanks ordered(comm, vertex_of);
@@ -90,13 +91,15 @@ template <typename Real>
 int cart_create(Real real, MPI_Comm comm, int ndims, const int* dims, const int* periods,
                 int reorder, MPI_Comm* made) {
   return create_ordered(
-      comm, reorder, made,
+      comm, made,
       [&] { return pass<kCommunicator>(real, comm, ndims, dims, periods, reorder, made); },
-      [&](const std::vector<int>& node_of) -> std::vector<int> {
-        const auto grid = grid_of(ndims, dims, periods, node_of.size());
-        if (!grid) return {};
-        const auto make = [&](const std::vector<int>& nodes) {
-          return wanted_grid(grid->first, grid->second, nodes);
+      [&](std::size_t ranks) {
+        return reorder != 0 && grid_of(ndims, dims, periods, ranks).has_value();
+      },
+      [&](const std::vector<int>& node_of) {
+        const auto make = [&](std::size_t ranks) {
+          const auto grid = grid_of(ndims, dims, periods, ranks);
+          return wanted_grid(grid->first, grid->second, ranks);
         };
         return agreed_ordering(comm, make, node_of);
       },
@@ -107,12 +110,15 @@ template <typename Real>
 int graph_create(Real real, MPI_Comm comm, int nodes, const int* index, const int* edges,
                  int reorder, MPI_Comm* made) {
   return create_ordered(
-      comm, reorder, made,
+      comm, made,
       [&] { return pass<kCommunicator>(real, comm, nodes, index, edges, reorder, made); },
-      [&](const std::vector<int>& node_of) -> std::vector<int> {
-        const auto graph = graph_of(nodes, index, edges, node_of.size());
-        if (!graph) return {};
-        const auto make = [&](const auto& all) { return wanted_graph(*graph, all); };
+      [&](std::size_t ranks) {
+        return reorder != 0 && graph_of(nodes, index, edges, ranks).has_value();
+      },
+      [&](const std::vector<int>& node_of) {
+        const auto make = [&](std::size_t ranks) {
+          return Wanted{*graph_of(nodes, index, edges, ranks), {}};
+        };
         return agreed_ordering(comm, make, node_of);
       },
       [&](MPI_Comm ordered, const auto&) { return real(ordered, nodes, index, edges, 0, made); });
@@ -123,11 +129,12 @@ int dist_graph_create(Real real, MPI_Comm comm, int n, const int* sources, const
                       const int* destinations, const int* weights, MPI_Info info, int reorder,
                       MPI_Comm* made) {
   return create_ordered(
-      comm, reorder, made,
+      comm, made,
       [&] {
         return pass<kCommunicator>(real, comm, n, sources, degrees, destinations, weights, info,
                                    reorder, made);
       },
+      [&](std::size_t) { return reorder != 0; },
       [&](const std::vector<int>& node_of) {
         return order_distributed(comm, node_of, {n, sources, degrees, destinations, weights});
       },
@@ -145,11 +152,12 @@ int dist_graph_create_adjacent(Real real, MPI_Comm comm, int indegree, const int
   const Adjacency own{{indegree, sources, source_weights},
                       {outdegree, destinations, destination_weights}};
   return create_ordered(
-      comm, reorder, made,
+      comm, made,
       [&] {
         return pass<kCommunicator>(real, comm, indegree, sources, source_weights, outdegree,
                                    destinations, destination_weights, info, reorder, made);
       },
+      [&](std::size_t) { return reorder != 0; },
       [&](const std::vector<int>& node_of) { return order_adjacent(comm, node_of, own); },
       [&](MPI_Comm ordered, const std::vector<int>& vertex_of) {
         const MovedAdjacency moved(ordered, rank_in(comm), own, vertex_of);
@@ -196,7 +204,7 @@ int cart_map(Real real, MPI_Comm comm, int ndims, const int* dims, const int* pe
         if (!grid) return std::nullopt;
         const int positions =
             std::reduce(grid->first.begin(), grid->first.end(), 1, std::multiplies());
-        return mapped_rank(comm, wanted_grid(grid->first, grid->second, node_of), positions,
+        return mapped_rank(comm, wanted_grid(grid->first, grid->second, node_of.size()), positions,
                            node_of);
       });
 }
@@ -209,7 +217,7 @@ int graph_map(Real real, MPI_Comm comm, int nodes, const int* index, const int* 
       [&](const std::vector<int>& node_of) -> std::optional<int> {
         const auto graph = graph_of(nodes, index, edges, node_of.size());
         if (!graph) return std::nullopt;
-        return mapped_rank(comm, wanted_graph(*graph, node_of), nodes, node_of);
+        return mapped_rank(comm, {*graph, {}}, nodes, node_of);
       });
 }
 

@@ -127,13 +127,13 @@ void begin_sharing(int rank, bool spawned) noexcept {
   const std::string_view collectives = settings::text(settings::Id::collectives);
   const bool relayed = collectives == "relays";
   const std::string_view reorder = settings::text(settings::Id::reorder);
-  mpi::learn_nodes();
+  const bool knows_nodes = mpi::learn_nodes();
   const std::int32_t number =
-      mpi::open_own_world({.off = !named || library || collectives == "0",
+      mpi::open_own_world({.off = !named || !knows_nodes || library || collectives == "0",
                            .forced = forced != nullptr || relayed || collectives == "pairs",
                            .untried = !settings::flag(settings::Id::trials),
                            .relayed = relayed,
-                           .kept = g_disabled || reorder == "0",
+                           .kept = g_disabled || !knows_nodes || reorder == "0",
                            .reordered = reorder == "1"});
   if (const mpi::CommunicatorPtr world = mpi::communicator(MPI_COMM_WORLD)) world->number = number;
 }

@@ -66,25 +66,28 @@ bool is_intra(MPI_Comm comm) noexcept {
 
 }  // namespace
 
-std::vector<int> world_ranks(MPI_Comm comm) {
+std::vector<int> world_ranks_of_group(MPI_Group group) {
   const RealMpi& real = real_mpi();
   int size = 0;
-  check(real.MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  check(real.MPI_Group_size(group, &size), "MPI_Group_size");
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
-  if (comm == MPI_COMM_WORLD) return ranks;
   std::vector<int> in_world(ranks.size());
-  MPI_Group own = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
-  check(real.MPI_Comm_group(comm, &own), "MPI_Comm_group");
   check(real.MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  check(real.MPI_Group_translate_ranks(own, size, ranks.data(), world, in_world.data()),
+  check(real.MPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data()),
         "MPI_Group_translate_ranks");
-  real.MPI_Group_free(&own);
+  real.MPI_Group_free(&group);
   real.MPI_Group_free(&world);
   for (int& rank : in_world)
     if (rank == MPI_UNDEFINED) rank = -1;
   return in_world;
+}
+
+std::vector<int> world_ranks(MPI_Comm comm) {
+  MPI_Group own = MPI_GROUP_NULL;
+  check(real_mpi().MPI_Comm_group(comm, &own), "MPI_Comm_group");
+  return world_ranks_of_group(own);
 }
 
 bool begin_communicators() noexcept {

@@ -46,6 +46,8 @@ inline const CommunicatorPtr kNoCommunicator;
 /// The ranks of `comm` in this rank's MPI_COMM_WORLD; negative: a rank of another job. Local.
 /// \throws MpiError
 [[nodiscard]] std::vector<int> world_ranks(MPI_Comm comm);
+/// As above, for the ranks of a group, which is freed.
+[[nodiscard]] std::vector<int> world_ranks_of_group(MPI_Group group);
 /// The last communicator that was asked for while one thread at a time may be in MPI, and what
 /// communicator() needs to tell whether it still holds.
 struct LastCommunicator {

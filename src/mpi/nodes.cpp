@@ -47,18 +47,22 @@ std::vector<int> numbered(const std::vector<Node>& nodes) {
 
 }  // namespace
 
-void learn_nodes() noexcept {
+bool learn_nodes() noexcept {
   const RealMpi& real = real_mpi();
-  int rank = 0;
-  int size = 0;
-  if (real.MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
-      real.MPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS)
-    return;
-  const std::uint64_t here = own_node(rank);
-  std::vector<std::uint64_t> nodes(static_cast<std::size_t>(size));
-  if (real.MPI_Allgather(&here, 1, MPI_UINT64_T, nodes.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD) ==
-      MPI_SUCCESS)
+  try {
+    int rank = 0;
+    int size = 0;
+    check(real.MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+    check(real.MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+    const std::uint64_t here = own_node(rank);
+    std::vector<std::uint64_t> nodes(static_cast<std::size_t>(size));
+    check(real.MPI_Allgather(&here, 1, MPI_UINT64_T, nodes.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
+          "MPI_Allgather");
     ProcessState::part<NodeTable>().node_of = numbered(nodes);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 const std::vector<int>& world_nodes() noexcept { return ProcessState::part<NodeTable>().node_of; }

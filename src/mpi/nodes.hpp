@@ -7,12 +7,12 @@
 
 namespace strake::mpi {
 
-/// In MPI_Init, of all ranks of MPI_COMM_WORLD: learns the table. Nodes are told apart by host name
-/// and start of the kernel, and by STRAKE_RANKS_PER_NODE. If two nodes seemed one, Strake would
-/// choose worse ways, and no more.
-void learn_nodes() noexcept;
+/// In MPI_Init, of all ranks of MPI_COMM_WORLD: learns the table. False: there is none. Nodes are
+/// told apart by host name and start of the kernel, and by STRAKE_RANKS_PER_NODE. If two nodes
+/// seemed one, Strake would choose worse ways, and no more.
+[[nodiscard]] bool learn_nodes() noexcept;
 /// The node of each rank of MPI_COMM_WORLD, numbered from 0 on in the order of their first ranks.
-/// Empty: learn_nodes() was not called, or failed, on all ranks alike.
+/// Empty: there is no table.
 [[nodiscard]] const std::vector<int>& world_nodes() noexcept;
 /// The node of each rank of a communicator, numbered by its own ranks. Local. Empty: the table is,
 /// or a rank is of another job. \throws MpiError

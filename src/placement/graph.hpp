@@ -13,12 +13,14 @@ struct Edge {
   int from = 0;
   int to = 0;
   std::int64_t weight = 1;  ///< of any unit, 0 or more
+  friend bool operator==(const Edge&, const Edge&) = default;
 };
 
 /// A graph of the messages between the ranks of a job. Memory: by edges.
 struct Graph {
   int vertices = 0;
   std::vector<Edge> edges;
+  friend bool operator==(const Graph&, const Graph&) = default;
 };
 
 /// The weight of the edges between vertices of different groups, and of all edges; edges from a

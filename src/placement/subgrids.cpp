@@ -46,12 +46,16 @@ PlacedGrid placed(const GridToPlace& grid, const std::vector<int>& node_of, Plac
 }
 
 PlacedGrid flat(const GridToPlace& grid, const std::vector<int>& node_of) {
-  return placed(
-      grid, node_of,
-      {flat_parts(grid, node_of.size()), consecutive_parts(node_of.size()), {}, {}, {}, {}});
+  return placed(grid, node_of,
+                {flat_parts(grid, node_of.size()),
+                 consecutive_parts(node_of.size()),
+                 Placement::Flat,
+                 {},
+                 {},
+                 {}});
 }
 
-/// The cells that a box of `size` gets from beyond its sides along axes that are cut or periodic.
+/// The cells that a box of `size` gets from beyond both of its sides along axes that are cut.
 std::int64_t cells_around(const Index3& size, const Position& counts, const GridToPlace& grid) {
   std::int64_t with = 1;
   std::int64_t without = 1;
@@ -199,7 +203,8 @@ Factors best_factors(const GridToPlace& grid, int nodes, int places_per_node) {
       bool fits = true;
       for (std::size_t axis = 0; axis < 3; ++axis) {
         all[axis] = of_nodes[axis] * of_places[axis];
-        fits = fits && grid.extent[axis] / all[axis] >= std::max(grid.radius, 1);
+        const bool is_cut = all[axis] > 1 || grid.periodic[axis];
+        fits = fits && grid.extent[axis] / all[axis] >= (is_cut ? std::max(grid.radius, 1) : 1);
       }
       const Cost cost{leaves, cells_around(largest_of(grid.extent, all), all, grid)};
       if (!fits || cost >= least) return;
@@ -220,6 +225,7 @@ PlacedGrid place_grid(const GridToPlace& grid, Placement wanted, const std::vect
   PlacedGrid made = flat(grid, node_of);
   if (wanted == Placement::Flat || made.shares.network == 0) return made;
   PlacedGrid aware = node_aware(grid, node_of);
+  if (wanted == Placement::NodeAware) return aware;
   return cost_of(aware) < cost_of(made) ? aware : made;
 }
 

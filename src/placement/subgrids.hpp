@@ -31,7 +31,7 @@ struct PlacedGrid {
   [[nodiscard]] std::vector<int> place_of() const;  ///< by part
 };
 
-/// Never more leaves the nodes than by Placement::Flat, but by Morton and Given.
+/// By Best never more leaves the nodes than by Flat. On one node NodeAware is Flat.
 /// \param node_of  by place: nodes are numbered from 0 on
 /// \param wanted  Model is taken for Best
 /// Cost: 26 steps a part, and as map_graph() where nodes have different numbers of places or counts

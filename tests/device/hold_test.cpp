@@ -53,7 +53,7 @@ const auto kNothing = [] {};
 
 TEST_F(Hold, a_gate_that_nobody_opens_opens_by_itself) {
   Gate gate(0);
-  const Stream stream(0);
+  const OwnedStream stream(0);
   const Stopwatch watch;
   gate.close(stream.get());
   check(cudaStreamSynchronize(stream.get()));

@@ -77,7 +77,9 @@ TEST(PlacedGrid, uneven_nodes_and_given_counts_are_mapped) {
     const PlacedGrid best = place_grid(wanted, Placement::NodeAware, uneven);
     expect_permutation(best);
     EXPECT_LT(best.shares.network, flat.shares.network);
-    if (counts[0] != 0) EXPECT_EQ(best.parts.counts(), counts);
+    if (counts[0] != 0) {
+      EXPECT_EQ(best.parts.counts(), counts);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "placement/forecast.hpp"
 #include "strake/error.hpp"
 
 namespace strake::plan {
@@ -110,26 +111,20 @@ class Sums {
   placement::Shares shares_;
 };
 
-/// The transfer of a flow, whose rows lie in arrays with ghost cells.
-machine::PlannedTransfer transfer_of(const Question& asked, const Placed& placed,
-                                     const Flow& flow) {
-  const auto end = [&](int part) {
-    const NodePlace& at = placed.at[static_cast<std::size_t>(part)];
-    machine::PathEnd made;
-    made.rank = part;
-    made.node = at.node;
+/// Where the arrays of the parts are.
+std::vector<machine::PathEnd> ends_of(const Question& asked, const Placed& placed) {
+  std::vector<machine::PathEnd> ends;
+  for (const NodePlace& at : placed.at) {
+    machine::PathEnd end;
+    end.rank = static_cast<int>(ends.size());
+    end.node = at.node;
     if (!asked.on_host) {
-      made.memory = MemoryKind::Device;
-      made.gpu = at.number;
+      end.memory = MemoryKind::Device;
+      end.gpu = at.number;
     }
-    return made;
-  };
-  const placement::Position at = placed.parts.position_of(flow.to);
-  const std::int64_t row = placed.parts.range(0, at[0]).size();
-  const bool along_x = flow.direction.x != 0;
-  const std::int64_t block = (along_x ? asked.radius : row) * asked.cell_bytes;
-  return {{end(flow.from), end(flow.to)},
-          {flow.cells * asked.cell_bytes, block, (row + 2 * asked.radius) * asked.cell_bytes}};
+    ends.push_back(end);
+  }
+  return ends;
 }
 
 /// The bytes between the parts of the first node, by their numbers there.
@@ -223,13 +218,13 @@ Answer answer(const Question& question, const machine::Profile* profile) {
     assign_places(asked, asked.machine->bandwidths, answer);
   if (asked.machine) bound_time(asked, answer);
   Sums sums(asked, placed);
-  std::vector<machine::PlannedTransfer> transfers;
-  for_each_transfer(asked, placed, [&](const Flow& flow, std::int64_t bytes) {
-    sums.add(flow, bytes);
-    if (profile != nullptr) transfers.push_back(transfer_of(asked, placed, flow));
-  });
+  for_each_transfer(asked, placed,
+                    [&](const Flow& flow, std::int64_t bytes) { sums.add(flow, bytes); });
   sums.tell(answer);
-  if (profile != nullptr && !transfers.empty())
+  if (profile == nullptr) return answer;
+  const std::vector<machine::PlannedTransfer> transfers = placement::transfers_of(
+      placed.parts, {asked.radius, asked.cell_bytes, asked.periodic}, ends_of(asked, placed));
+  if (!transfers.empty())
     answer.prediction = machine::ExchangeModel(*profile, library_of(*profile)).predict(transfers);
   return answer;
 }
