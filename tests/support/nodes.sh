@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Nodes of two ranks each (RANKS_A_NODE: another number; RANKS_DEALT=1: ranks are dealt to the nodes in turns), which are network namespaces of this machine, joined by a bridge, each with a /dev/shm of its
+# Nodes of two ranks each (RANKS_A_NODE: another number; RANKS_DEALT=1: ranks are dealt to the nodes in turns; RANKS: so many in all), which are network namespaces of this machine, joined by a bridge, each with a /dev/shm of its
 # own: messages go by shared memory within each, and by MPI over TCP between them.
 #   nodes.sh NODES openmpi|mpich SECONDS COMMAND…
 # Runs the command on the ranks, and ends as it does; after so many seconds the ranks are ended.
@@ -36,11 +36,11 @@ REMOTE
 chmod +x "$folder/remote"
 if [ "$flavor" = openmpi ]; then
   list=$(printf "%s:$ranks," "${hosts[@]}")
-  launch="mpirun.openmpi --allow-run-as-root --oversubscribe -n $((ranks * nodes)) --host ${list%,}
+  launch="mpirun.openmpi --allow-run-as-root --oversubscribe -n ${RANKS:-$((ranks * nodes))} --host ${list%,}
     ${RANKS_DEALT:+--map-by node} --mca plm_rsh_agent $folder/remote --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24"
 else
   list=$(printf '%s,' "${hosts[@]}")
-  launch="mpirun.mpich -n $((ranks * nodes)) -ppn ${RANKS_DEALT:-$ranks} -hosts ${list%,} -launcher rsh -launcher-exec $folder/remote"
+  launch="mpirun.mpich -n ${RANKS:-$((ranks * nodes))} -ppn ${RANKS_DEALT:-$ranks} -hosts ${list%,} -launcher rsh -launcher-exec $folder/remote"
 fi
 # shellcheck disable=SC2086
 timeout -k 3 "$seconds" ip netns exec "$id-1" unshare -u sh -c 'hostname node-1; exec "$@"' _ $launch "$@"

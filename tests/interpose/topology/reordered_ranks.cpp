@@ -58,24 +58,28 @@ Neighbours one_pair(int vertex) {
   return vertex == 0 || vertex == half() ? Neighbours{{partner(vertex), 5}} : Neighbours{};
 }
 
-/// Ranks of a node; 0: this run is not one in which ranks are reordered.
-int ranks_per_node() {
-  const char* const given = std::getenv("TEST_NODE_RANKS");
+/// In runs in which ranks are reordered: the nodes have so many ranks each, one node after the
+/// other, or there are so many nodes, and ranks are dealt to them in turns.
+int number_of(const char* variable) {
+  const char* const given = std::getenv(variable);
   return given != nullptr ? std::atoi(given) : 0;
 }
+int ranks_per_node() { return number_of("TEST_NODE_RANKS"); }
+int nodes_dealt() { return number_of("TEST_NODES_DEALT"); }
+bool reorders() { return ranks_per_node() + nodes_dealt() > 0; }
+int node_of(int rank) { return nodes_dealt() > 0 ? rank % nodes_dealt() : rank / ranks_per_node(); }
 
-/// Whether this rank of `comm` is on the node of another one.
+/// Whether this rank is on the node of another one of `comm`.
 bool is_near(MPI_Comm comm, int rank) {
   MPI_Group here = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
   CHECK_MPI(MPI_Comm_group(comm, &here));
   CHECK_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
-  const int asked[] = {rank, 0};
   int found = 0;
-  CHECK_MPI(MPI_Group_translate_ranks(here, 1, asked, world, &found));
+  CHECK_MPI(MPI_Group_translate_ranks(here, 1, &rank, world, &found));
   CHECK_MPI(MPI_Group_free(&here));
   CHECK_MPI(MPI_Group_free(&world));
-  return found / ranks_per_node() == check::rank() / ranks_per_node();
+  return node_of(found) == node_of(check::rank());
 }
 
 int rank_in(MPI_Comm comm) {
@@ -84,12 +88,20 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-/// Each vertex must be on the node of the vertex with which it exchanges much, where nodes are
-/// full.
-void check_partners(MPI_Comm comm) {
-  if (ranks_per_node() == 0 || check::size() % ranks_per_node() != 0 || ranks_per_node() % 2 != 0)
-    return;
-  CHECK(is_near(comm, partner(rank_in(comm))));
+/// A vertex must be on the node of the one with which it exchanges much.
+void check_partners(MPI_Comm comm, const Rule& rule) {
+  if (reorders() && !rule(rank_in(comm)).empty()) CHECK(is_near(comm, partner(rank_in(comm))));
+}
+
+/// One edge of a chain of all ranks goes from each node to the next one.
+void check_chain(MPI_Comm comm, const std::vector<int>& neighbours) {
+  if (!reorders()) return;
+  int across = 0;
+  for (const int rank : neighbours) across += rank != MPI_PROC_NULL && !is_near(comm, rank) ? 1 : 0;
+  int nodes = node_of(check::rank());
+  CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_MAX, comm));
+  CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, &across, 1, MPI_INT, MPI_SUM, comm));
+  CHECK(across == 2 * nodes);
 }
 
 /// Each vertex sends its number to its neighbours.
@@ -148,7 +160,7 @@ void adjacent(const Rule& rule, bool weighted) {
   CHECK_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, ranks.data(), passed, degree,
                                            ranks.data(), passed, MPI_INFO_NULL, 1, &comm));
   check_graph(comm, rule, weighted, true);
-  check_partners(comm);
+  check_partners(comm, rule);
   CHECK_MPI(MPI_Comm_free(&comm));
 }
 
@@ -175,7 +187,7 @@ void named_by_others(const Rule& rule, bool weighted, bool by_first) {
                                   degrees.data(), to.data(), weighted ? given : MPI_UNWEIGHTED,
                                   MPI_INFO_NULL, 1, &comm));
   check_graph(comm, rule, weighted, false);
-  check_partners(comm);
+  check_partners(comm, rule);
   CHECK_MPI(MPI_Comm_free(&comm));
 }
 
@@ -200,7 +212,7 @@ void graphs(int vertices) {
   CHECK(in == vertices && placed == vertices);
   if (comm == MPI_COMM_NULL) return;
   const int rank = rank_in(comm);
-  CHECK(ranks_per_node() == 0 || mapped == rank);
+  CHECK(!reorders() || mapped == rank);
   if (rank < 2 * middle) {
     int neighbour = -1;
     CHECK_MPI(MPI_Graph_neighbors(comm, rank, 1, &neighbour));
@@ -225,7 +237,7 @@ void grid(std::vector<int> dims, std::vector<int> periods) {
   CHECK((comm != MPI_COMM_NULL) == (mapped >= 0 && mapped < positions));
   if (comm == MPI_COMM_NULL) return;
   const int rank = rank_in(comm);
-  CHECK(ranks_per_node() == 0 || mapped == rank);
+  CHECK(!reorders() || mapped == rank);
   std::vector<int> coordinates(dims.size());
   CHECK_MPI(MPI_Cart_coords(comm, rank, axes, coordinates.data()));
   int expected = 0;
@@ -241,6 +253,7 @@ void grid(std::vector<int> dims, std::vector<int> periods) {
   std::vector<int> sent(sources.size(), rank), received(sources.size(), MPI_PROC_NULL);
   CHECK_MPI(MPI_Neighbor_alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, comm));
   CHECK(received == sources);
+  if (axes == 1 && positions == check::size() && periods[0] == 0) check_chain(comm, sources);
   CHECK_MPI(MPI_Comm_free(&comm));
 }
 
@@ -286,6 +299,7 @@ int main(int argc, char** argv) {
     grid({2, half()}, {periodic, 1 - periodic});
     grid({half(), 2}, {periodic, periodic});
     grid({1, 2, half()}, {1, periodic, periodic});
+    grid({check::size()}, {periodic});
     grid({check::size() - 1}, {periodic});
   }
   check::section("reorder=0");
