@@ -13,6 +13,9 @@ RankBox::RankBox(int rank, int ranks) {
   at_ = strake::index_of(rank, counts_);
 }
 
+RankBox::RankBox(int rank, const std::array<int, 3>& counts)
+    : counts_{counts[0], counts[1], counts[2]}, at_(strake::index_of(rank, counts_)) {}
+
 std::array<int, 3> RankBox::counts() const {
   std::array<int, 3> counts{};
   for (std::size_t axis = 0; axis < 3; ++axis) counts[axis] = static_cast<int>(counts_[axis]);

@@ -18,6 +18,8 @@ namespace bench {
 class RankBox {
  public:
   RankBox(int rank, int ranks);
+  /// So many ranks along each axis.
+  RankBox(int rank, const std::array<int, 3>& counts);
   [[nodiscard]] std::array<int, 3> counts() const;
   [[nodiscard]] const strake::Index3& at() const { return at_; }
   /// The next rank in a direction. It may be this one.

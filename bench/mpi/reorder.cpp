@@ -1,7 +1,7 @@
 // Halo exchange with 26 neighbours, by messages on two communicators with the graph of the
 // neighbours: one that was made with reorder=0, and one with reorder=1. Both in one job, by turns.
-// Every ghost cell is checked on both.
-#include <cstdint>
+// The ranks are a box, and a row (slabs). Every ghost cell is checked on both.
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -19,11 +19,11 @@ using namespace bench;
 /// A communicator with the graph of a periodic box of all ranks, its edges weighted by bytes.
 class BoxGraph {
  public:
-  BoxGraph(const HaloShape& shape, int rank, int ranks, bool reorder) {
+  BoxGraph(const HaloShape& shape, const RankBox& box, bool reorder) {
     std::vector<int> to;
     std::vector<int> from;
     std::vector<int> weights;
-    for (const Transfer& transfer : transfers_of(RankBox(rank, ranks), shape)) {
+    for (const Transfer& transfer : transfers_of(box, shape)) {
       to.push_back(transfer.to);
       from.push_back(transfer.from);
       weights.push_back(static_cast<int>(transfer.sent.size()));
@@ -48,8 +48,8 @@ class BoxGraph {
 /// One exchange of all fields by messages on the communicator of a graph.
 class GraphExchange {
  public:
-  GraphExchange(const BoxGraph& graph, const HaloShape& shape, int ranks)
-      : comm_(graph.comm()), halo_(RankBox(graph.rank(), ranks), shape) {}
+  GraphExchange(const BoxGraph& graph, const HaloShape& shape, const std::array<int, 3>& counts)
+      : comm_(graph.comm()), halo_(RankBox(graph.rank(), counts), shape) {}
   void run() {
     requests_.clear();
     for (int quantity = 0; quantity < halo_.shape().quantities; ++quantity) {
@@ -76,12 +76,19 @@ class GraphExchange {
   std::vector<MPI_Request> requests_;
 };
 
-bool measure(const std::string& name, const HaloShape& shape, const Environment& mpi,
-             const Budget& budget, const Report& report) {
-  const BoxGraph given(shape, mpi.rank(), mpi.ranks(), false);
-  const BoxGraph anew(shape, mpi.rank(), mpi.ranks(), true);
-  GraphExchange in_given_order(given, shape, mpi.ranks());
-  GraphExchange placed_anew(anew, shape, mpi.ranks());
+struct OrderedCase {
+  std::string name;
+  HaloShape shape;
+  std::array<int, 3> counts;  ///< of ranks
+};
+
+bool measure(const OrderedCase& one, const Environment& mpi, const Budget& budget,
+             const Report& report) {
+  const RankBox box(mpi.rank(), one.counts);
+  const BoxGraph given(one.shape, box, false);
+  const BoxGraph anew(one.shape, box, true);
+  GraphExchange in_given_order(given, one.shape, one.counts);
+  GraphExchange placed_anew(anew, one.shape, one.counts);
   bool right = in_given_order.is_right(1) && placed_anew.is_right(2);
   const auto both = sample_both(
       budget, [&] { in_given_order.run(); }, [&] { placed_anew.run(); });
@@ -91,7 +98,7 @@ bool measure(const std::string& name, const HaloShape& shape, const Environment&
   if (mpi.rank() != 0) return right;
   const Summary before = summarize(kept);
   const Summary after = summarize(moved);
-  report.line(name, after, "-us",
+  report.line(one.name, after, "-us",
               {{"op", std::string("exchange")},
                {"reorder_0_us", before.median},
                {"ratio", before.median / after.median},
@@ -109,13 +116,16 @@ int main(int argc, char** argv) {
   bool right = true;
   const std::vector<int> edges =
       options.quick ? std::vector<int>{8} : std::vector<int>{16, 32, 64, 128};
-  for (const int edge : edges) {
-    const std::string name = std::to_string(edge) + "^3_r1";
-    if (options.list && mpi.rank() == 0) std::puts(name.c_str());
-    if (options.list || !options.selects(name)) continue;
-    HaloShape shape;
-    shape.edge = edge;
-    right = measure(name, shape, mpi, options.budget, report) && right;
+  for (const bool slabs : {false, true}) {
+    for (const int edge : edges) {
+      OrderedCase one;
+      one.name = std::to_string(edge) + "^3_r1" + (slabs ? "_slabs" : "");
+      one.shape.edge = edge;
+      one.counts = slabs ? std::array{1, 1, mpi.ranks()} : RankBox(0, mpi.ranks()).counts();
+      if (options.list && mpi.rank() == 0) std::puts(one.name.c_str());
+      if (options.list || !options.selects(one.name)) continue;
+      right = measure(one, mpi, options.budget, report) && right;
+    }
   }
   return right ? 0 : 1;
 }

@@ -23,11 +23,14 @@ Ordering ordering_of(const Graph& graph, const std::vector<int>& node_of,
   std::vector<int> sizes;
   for (const auto& some : ranks) sizes.push_back(static_cast<int>(some.size()));
   guesses.push_back(node_of);
-  const std::vector<int> mapped = map_graph(graph, sizes, guesses);
-
+  std::vector<int> mapped = map_graph(graph, sizes, guesses);
   Ordering made;
   made.before = cut_of(graph, node_of);
   made.after = cut_of(graph, mapped);
+  if (made.after.across >= made.before.across) {
+    mapped = node_of;
+    made.after = made.before;
+  }
   constexpr int kNone = -1;
   made.vertex_of.assign(node_of.size(), kNone);
   const std::vector<std::vector<int>> vertices = members_of(mapped, nodes);

@@ -55,13 +55,14 @@ PlacedGrid flat(const GridToPlace& grid, const std::vector<int>& node_of) {
                  {}});
 }
 
-/// The cells that a box of `size` gets from beyond both of its sides along axes that are cut.
+/// The cells that a box of `size` gets from other boxes: the one that has most neighbours.
 std::int64_t cells_around(const Index3& size, const Position& counts, const GridToPlace& grid) {
   std::int64_t with = 1;
   std::int64_t without = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     without *= size[axis];
-    with *= size[axis] + (counts[axis] > 1 ? 2 * grid.radius : 0);
+    const int sides = grid.periodic[axis] && counts[axis] > 1 ? 2 : std::min(2, counts[axis] - 1);
+    with *= size[axis] + std::int64_t{sides} * grid.radius;
   }
   return with - without;
 }
