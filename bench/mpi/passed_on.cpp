@@ -155,7 +155,7 @@ constexpr NamedTake kTakes[] = {
      }}};
 
 Passed collective_of(Buffers& b, const NamedTake& named, MPI_Comm one) {
-  return {std::string("passed_on_") + named.name, kCollectives, [&b] { b.came = 0; },
+  return {"passed_on_" + std::string(named.name) + "_one_rank", kCollectives, [&b] { b.came = 0; },
           [&b, take = named.take, one](const PassedFunctions& by) {
             for (int i = 0; i < kCollectives; ++i) take(by, &b.sent, &b.came, one);
           },

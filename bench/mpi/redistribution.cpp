@@ -1,6 +1,7 @@
 #include "mpi/redistribution.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -12,6 +13,10 @@
 namespace bench {
 namespace {
 
+/// The check packs a rank's doubles of a field at places in bytes, which MPI_Pack takes as ints.
+constexpr int kMaxEdge = 16383;
+static_assert(std::int64_t{kMaxEdge} * kMaxEdge * sizeof(double) <= INT_MAX);
+
 double element(int rank, std::size_t i, int epoch) {
   return rank * 1e6 + static_cast<double>(i % 999983) + epoch * 0.5;
 }
@@ -21,7 +26,7 @@ std::optional<RedistributionShape> parse_shape(const std::string& text) {
   int unused = 0;
   int end = 0;
   if (std::sscanf(text.c_str(), "%d,%d,%d,%n", &parsed.edge, &unused, &parsed.fields, &end) != 3 ||
-      end == 0 || parsed.edge < 1 || parsed.fields < 1)
+      end == 0 || parsed.edge < 1 || parsed.edge > kMaxEdge || parsed.fields < 1)
     return std::nullopt;
   parsed.form = text.substr(static_cast<std::size_t>(end));
   for (const char* form : {"transpose2", "transpose3", "alltoallv", "alltoall"})
@@ -180,7 +185,8 @@ RedistributionOptions parse_redistributions(int argc, char** argv, const std::st
   for (const std::string& text : wanted) {
     const std::optional<RedistributionShape> shape = parse_shape(text);
     if (!shape) {
-      std::fprintf(stderr, "--case takes EDGE,1,FIELDS,FORM, not %s\n", text.c_str());
+      std::fprintf(stderr, "--case takes EDGE,1,FIELDS,FORM, EDGE from 1 to %d, not %s\n", kMaxEdge,
+                   text.c_str());
       std::exit(2);
     }
     if (parsed.options.selects(shape->name())) parsed.cases.push_back(*shape);
@@ -200,7 +206,14 @@ bool measure_redistributions(const RedistributionOptions& options, const ArrayMe
                              const std::vector<Field>& more) {
   bool right = true;
   for (const RedistributionShape& shape : options.cases) {
-    if (shape.edge < mpi.ranks()) continue;
+    if (shape.edge < mpi.ranks()) {
+      if (mpi.rank() == 0) {
+        std::fprintf(stderr, "%s has fewer rows than there are ranks: %d\n", shape.name().c_str(),
+                     mpi.ranks());
+      }
+      right = false;
+      continue;
+    }
     Redistribution one(shape, memory, mpi.rank(), mpi.ranks());
     right &= measure_checked({shape.name(), "transpose", one.bytes_sent(), [&] { one.run(); },
                               [&](int epoch) { return one.wrong(epoch); }, more},

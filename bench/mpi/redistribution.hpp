@@ -89,8 +89,8 @@ RedistributionOptions parse_redistributions(int argc, char** argv, const std::st
                                             const UsualRedistributions& usual);
 /// Prints the names of the cases that were asked for.
 void list_redistributions(const RedistributionOptions& options);
-/// Checks and times each case, and reports on rank 0, with `more` fields. Whether all elements were
-/// right. Cases with fewer rows than ranks are left out.
+/// Checks and times each case, and reports on rank 0, with `more` fields. Returns whether all
+/// elements were right, and no case had fewer rows than there are ranks: it is named, not run.
 bool measure_redistributions(const RedistributionOptions& options, const ArrayMemory& memory,
                              const Environment& mpi, const Report& report,
                              const std::vector<Field>& more = {});

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <span>
@@ -189,6 +190,13 @@ class STRAKE_API Exchange {
     const Combine one(combine);
     start_reverse(arrays, std::span<const Combine>(&one, 1), after);
   }
+  /// By those in braces, one for each array or one for all: `{sum<double>(), max<int>()}`. `{}` is
+  /// an empty Combine.
+  void start_reverse(const Addresses& arrays, std::initializer_list<Combine> combine,
+                     const Streams& after = {}) {
+    if (combine.size() == 0) return start_reverse(arrays, Combine(), after);
+    start_reverse(arrays, std::span<const Combine>(combine.begin(), combine.size()), after);
+  }
   /// \{ Enqueues a whole reverse exchange, as enqueue() does a forward one. \throws  as
   /// start_reverse()
   void enqueue_reverse(const Addresses& arrays, std::span<const Combine> combine,
@@ -197,6 +205,11 @@ class STRAKE_API Exchange {
   void enqueue_reverse(const Addresses& arrays, const How& combine, const Streams& streams) {
     const Combine one(combine);
     enqueue_reverse(arrays, std::span<const Combine>(&one, 1), streams);
+  }
+  void enqueue_reverse(const Addresses& arrays, std::initializer_list<Combine> combine,
+                       const Streams& streams) {
+    if (combine.size() == 0) return enqueue_reverse(arrays, Combine(), streams);
+    enqueue_reverse(arrays, std::span<const Combine>(combine.begin(), combine.size()), streams);
   }
   /// \}
   /// Whether the exchange has ended; true also if none was begun. Moves what can be moved.

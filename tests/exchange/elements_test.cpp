@@ -180,14 +180,42 @@ TEST(Elements, addresses_are_of_any_type) {
   two.wait();
   EXPECT_EQ(x[0], 2.0 * rank());
   EXPECT_EQ(y[0], 2);
+  y[1] = 5;
   one.enqueue_reverse(y.data(), max<double>(), {});
-  EXPECT_EQ(y[0], 2);
+  EXPECT_EQ(y[0], 5);
   one.start_reverse(y.data(), [](std::byte* there, const std::byte*, std::int64_t bytes) {
     std::fill_n(there, bytes, std::byte{0});
   });
   one.wait();
   EXPECT_EQ(y[0], 0);
   EXPECT_THROW(two.start({x.data()}), InvalidArgument);
+}
+
+TEST(Elements, ways_to_combine_may_stand_in_braces) {
+  ExchangePart part = part_of_neighbours({});
+  Exchange one(MPI_COMM_WORLD, part);
+  part.array_like(0);
+  Exchange two(MPI_COMM_WORLD, part);
+  std::vector<double> x = {1, 2};
+  std::vector<std::int64_t> n = {3, 4};
+  two.start_reverse({x.data(), n.data()}, {sum<double>(), max<std::int64_t>()});
+  two.wait();
+  EXPECT_EQ(x[0], 3);
+  EXPECT_EQ(n[0], 4);
+  two.enqueue_reverse({x.data(), n.data()}, {sum<double>(), {}}, {});
+  EXPECT_EQ(x[0], 5);
+  EXPECT_EQ(n[0], 4);
+  one.start_reverse(x.data(), {sum<double>()});
+  one.wait();
+  EXPECT_EQ(x[0], 7);
+  one.start_reverse(x.data(), {});  // an empty Combine, which overwrites
+  one.wait();
+  EXPECT_EQ(x[0], 2);
+  n[1] = 9;
+  one.enqueue_reverse(n.data(), {}, {});
+  EXPECT_EQ(n[0], 9);
+  EXPECT_THROW(two.start_reverse({x.data(), n.data()}, {replace(), replace(), replace()}),
+               InvalidArgument);
 }
 
 TEST(Elements, wrong_ones_are_refused_on_all_ranks) {

@@ -406,7 +406,7 @@ TEST(Exchange, starts_that_are_wrong_are_refused) {
   EXPECT_THROW(exchange.start({}), InvalidArgument);
   Value value = 0;
   std::byte* const bases[] = {reinterpret_cast<std::byte*>(&value)};
-  EXPECT_THROW(exchange.start_reverse(bases, {}), InvalidArgument);
+  EXPECT_THROW(exchange.start_reverse(bases, std::span<const Combine>()), InvalidArgument);
   exchange.start(bases);
   EXPECT_THROW(exchange.start(bases), InvalidArgument);
   exchange.wait();

@@ -199,6 +199,9 @@ int fault_in_child(OwnedLock& lock) {
   if (lock.is_mine()) return 2;
   lock.lock();
   if (!lock.is_mine()) return 3;
+#ifdef __SANITIZE_THREAD__
+  return 0;  // ThreadSanitizer ends a child of several threads that starts one
+#else
   bool was_owner = false;
   std::thread other([&] {
     lock.lock();
@@ -208,6 +211,7 @@ int fault_in_child(OwnedLock& lock) {
   lock.unlock();
   other.join();
   return was_owner ? 0 : 4;
+#endif
 }
 
 TEST_F(OwnedLockTest, a_child_of_its_owner_has_one_of_its_own) {
