@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "placement/partners.hpp"
+#include "placement/flow_peers.hpp"
 #include "strake/error.hpp"
 
 namespace strake::placement {
@@ -63,18 +63,18 @@ void try_all(const Square& flows, const Square& times, const Visit& visit) {
 }
 
 /// By how much the cost changes when the parts r and s change places.
-double change(const Partners& partners, const Square& times, const Places& at, std::size_t r,
+double change(const FlowPeers& peers, const Square& times, const Places& at, std::size_t r,
               std::size_t s) {
   const std::size_t x = at[r];
   const std::size_t y = at[s];
   double more = 0;
-  for (const Partner& one : partners.of(r)) {
+  for (const FlowPeer& one : peers.of(r)) {
     const std::size_t z = at[one.part];
     more += one.part == s
                 ? (one.sent - one.got) * (times(y, x) - times(x, y))
                 : one.sent * (times(y, z) - times(x, z)) + one.got * (times(z, y) - times(z, x));
   }
-  for (const Partner& one : partners.of(s)) {
+  for (const FlowPeer& one : peers.of(s)) {
     const std::size_t z = at[one.part];
     if (one.part != r)
       more += one.sent * (times(x, z) - times(y, z)) + one.got * (times(z, x) - times(z, y));
@@ -90,7 +90,7 @@ class TabuSearch {
   TabuSearch(const Square& flows, const Square& times)
       : flows_(flows),
         times_(times),
-        partners_(flows),
+        peers_(flows),
         until_(flows.size()),
         at_(in_order(flows.size())) {}
 
@@ -98,10 +98,9 @@ class TabuSearch {
   Assignment run() {
     const std::size_t size = at_.size();
     // A step looks at all pairs: 25 steps for each place, from up to 40 starts. An
-    // operation, a partner or a pair, takes some 4 ns, so all steps take a second.
+    // operation, a peer or a pair, takes some 4 ns, so all steps take a second.
     constexpr double kMostOperations = 2.5e8;
-    const double step_operations =
-        (partners_.for_all_swaps() + static_cast<double>(size * size)) / 2;
+    const double step_operations = (peers_.for_all_swaps() + static_cast<double>(size * size)) / 2;
     const auto steps = static_cast<std::size_t>(kMostOperations / step_operations);
     const std::size_t turns = std::min(25 * size, steps);
     const std::size_t starts = turns == 0 ? 0 : std::clamp(steps / turns, std::size_t{1}, kStarts);
@@ -123,7 +122,7 @@ class TabuSearch {
 
  private:
   static constexpr std::size_t kStarts = 40;
-  static constexpr double kMostLookedAt = 5e7;  // partners, in a descent: a third of a second
+  static constexpr double kMostLookedAt = 5e7;  // peers, in a descent: a third of a second
 
   /// Makes each swap that pays, from the best places on, until none does or time is up.
   void descend() {
@@ -133,8 +132,8 @@ class TabuSearch {
       better = false;
       for (std::size_t r = 0; r + 1 < at_.size(); ++r) {
         for (std::size_t s = r + 1; s < at_.size(); ++s) {
-          const double more = change(partners_, times_, at_, r, s);
-          looked_at += static_cast<double>(partners_.of(r).size() + partners_.of(s).size() + 1);
+          const double more = change(peers_, times_, at_, r, s);
+          looked_at += static_cast<double>(peers_.of(r).size() + peers_.of(s).size() + 1);
           if (more >= least) continue;
           std::swap(at_[r], at_[s]);
           better = true;
@@ -152,7 +151,7 @@ class TabuSearch {
     std::size_t second = 0;
     for (std::size_t r = 0; r + 1 < at_.size(); ++r) {
       for (std::size_t s = r + 1; s < at_.size(); ++s) {
-        const double more = change(partners_, times_, at_, r, s);
+        const double more = change(peers_, times_, at_, r, s);
         const bool is_tabu = until_(r, at_[s]) > turn && until_(s, at_[r]) > turn;
         const bool is_best = cost_ + more < best_.cost * (1 - 1e-12);
         if (more >= least || (is_tabu && !is_best)) continue;
@@ -171,7 +170,7 @@ class TabuSearch {
 
   const Square& flows_;
   const Square& times_;
-  Partners partners_;
+  FlowPeers peers_;
   Square until_;  ///< by part and place: the turn before which it does not go back there
   Places at_;
   double cost_ = 0;

@@ -6,27 +6,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "placement/square.hpp"
+
 namespace strake::placement {
 
 /// All assignments of so many places are tried.
 inline constexpr int kMostTried = 8;
-
-/// A square matrix of numbers, row by row.
-class Square {
- public:
-  explicit Square(std::size_t size, double value = 0) : size_(size), values_(size * size, value) {}
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] double& operator()(std::size_t row, std::size_t column) noexcept {
-    return values_[row * size_ + column];
-  }
-  [[nodiscard]] double operator()(std::size_t row, std::size_t column) const noexcept {
-    return values_[row * size_ + column];
-  }
-
- private:
-  std::size_t size_;
-  std::vector<double> values_;
-};
 
 /// The parts' places, and what that costs: the sum over ordered pairs of parts of what one sends to
 /// the other, over the bandwidth between their places.

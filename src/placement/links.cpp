@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "placement/partners.hpp"
+#include "placement/flow_peers.hpp"
 #include "strake/error.hpp"
 
 namespace strake::placement {
@@ -41,7 +41,7 @@ struct LinkTimes {
 class LinkLoads {
  public:
   LinkLoads(const Square& flows, const Links& links)
-      : partners_(flows),
+      : peers_(flows),
         links_(links),
         bytes_(links.all().size()),
         us_(bytes_.size()),
@@ -50,7 +50,7 @@ class LinkLoads {
   void load(const PlaceOf& at) {
     std::ranges::fill(bytes_, 0.0);
     for (std::size_t a = 0; a < at.size(); ++a)
-      for (const Partner& one : partners_.of(a))
+      for (const FlowPeer& one : peers_.of(a))
         for (const std::size_t link : links_.taken(at[a], at[one.part])) bytes_[link] += one.sent;
     times_ = {};
     for (std::size_t link = 0; link < bytes_.size(); ++link) {
@@ -86,7 +86,7 @@ class LinkLoads {
   /// About as many links as swap_if_less() looks at if it gets each pair of parts once.
   [[nodiscard]] double work_for_all_swaps() const noexcept {
     constexpr double kTimes = 2;  // off the old places, and onto the new ones
-    return kTimes * partners_.for_all_swaps();
+    return kTimes * peers_.for_all_swaps();
   }
 
  private:
@@ -111,7 +111,7 @@ class LinkLoads {
   }
   void put_both(const PlaceOf& at, std::size_t r, std::size_t s, double sign) {
     for (const std::size_t part : {r, s})
-      for (const Partner& one : partners_.of(part)) {
+      for (const FlowPeer& one : peers_.of(part)) {
         if (part == s && one.part == r) continue;
         put(at[part], at[one.part], sign * one.sent);
         put(at[one.part], at[part], sign * one.got);
@@ -140,7 +140,7 @@ class LinkLoads {
     return made;
   }
 
-  Partners partners_;
+  FlowPeers peers_;
   const Links& links_;
   std::vector<double> bytes_;  ///< by link
   std::vector<double> us_;     ///< by link

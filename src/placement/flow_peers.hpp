@@ -5,21 +5,21 @@
 #include <cstddef>
 #include <vector>
 
-#include "placement/assignment.hpp"
+#include "placement/square.hpp"
 
 namespace strake::placement {
 
 /// A part that another one sends to, or gets from.
-struct Partner {
+struct FlowPeer {
   std::size_t part = 0;
-  double sent = 0;  ///< to the partner
-  double got = 0;   ///< from the partner
+  double sent = 0;  ///< to the peer
+  double got = 0;   ///< from the peer
 };
 
-/// The partners of each part, in the order of their numbers. No part is its own.
-class Partners {
+/// The peers of each part, in the order of their numbers. No part is its own.
+class FlowPeers {
  public:
-  explicit Partners(const Square& flows) : of_(flows.size()) {
+  explicit FlowPeers(const Square& flows) : of_(flows.size()) {
     for (std::size_t a = 0; a < flows.size(); ++a) {
       for (std::size_t b = 0; b < flows.size(); ++b)
         if (a != b && (flows(a, b) > 0 || flows(b, a) > 0))
@@ -27,16 +27,16 @@ class Partners {
       all_ += of_[a].size();
     }
   }
-  [[nodiscard]] const std::vector<Partner>& of(std::size_t part) const noexcept {
+  [[nodiscard]] const std::vector<FlowPeer>& of(std::size_t part) const noexcept {
     return of_[part];
   }
-  /// Partners that are looked at if each part is swapped with each other one, once.
+  /// Peers that are looked at if each part is swapped with each other one, once.
   [[nodiscard]] double for_all_swaps() const noexcept {
     return static_cast<double>(all_) * static_cast<double>(of_.size());
   }
 
  private:
-  std::vector<std::vector<Partner>> of_;
+  std::vector<std::vector<FlowPeer>> of_;
   std::size_t all_ = 0;
 };
 
