@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "placement/flow_peers.hpp"
 #include "strake/error.hpp"
 
 namespace strake::placement {
@@ -40,53 +41,114 @@ struct LinkTimes {
 class LinkLoads {
  public:
   LinkLoads(const Square& flows, const Links& links)
-      : flows_(flows), links_(links), bytes_(links.all().size()) {}
+      : peers_(flows),
+        links_(links),
+        bytes_(links.all().size()),
+        us_(bytes_.size()),
+        swap_of_(bytes_.size()) {}
 
   void load(const PlaceOf& at) {
     std::ranges::fill(bytes_, 0.0);
     for (std::size_t a = 0; a < at.size(); ++a)
-      for (std::size_t b = 0; b < at.size(); ++b)
-        if (a != b) put(at[a], at[b], flows_(a, b));
+      for (const FlowPeer& one : peers_.of(a))
+        for (const std::size_t link : links_.taken(at[a], at[one.part])) bytes_[link] += one.sent;
+    times_ = {};
+    for (std::size_t link = 0; link < bytes_.size(); ++link) {
+      us_[link] = links_.all()[link].us_for(bytes_[link]);
+      times_.slowest = std::max(times_.slowest, us_[link]);
+      times_.sum += us_[link];
+    }
+    work_ += static_cast<double>(bytes_.size() + at.size());
   }
-  /// Exchanges the places of two parts, and moves their bytes from link to link.
-  void swap(PlaceOf& at, std::size_t r, std::size_t s) {
+  /// Exchanges the places of two parts if the times get less so; returns whether they did.
+  bool swap_if_less(PlaceOf& at, std::size_t r, std::size_t s) {
+    touched_.clear();
+    ++swap_;
     put_both(at, r, s, -1);
     std::swap(at[r], at[s]);
     put_both(at, r, s, 1);
-  }
-  [[nodiscard]] LinkTimes times() const {
-    LinkTimes made;
-    for (std::size_t link = 0; link < bytes_.size(); ++link) {
-      // Bytes that were added and taken away leave a rest of rounding.
-      const double us = links_.all()[link].us_for(bytes_[link] < kRest ? 0 : bytes_[link]);
-      made.slowest = std::max(made.slowest, us);
-      made.sum += us;
+    work_ += static_cast<double>(1 + touched_.size());
+    const LinkTimes found = times_of_touched();
+    if (found.is_less(times_)) {
+      times_ = found;
+      return true;
     }
-    return made;
+    std::swap(at[r], at[s]);
+    for (const Before& before : touched_) {
+      bytes_[before.link] = before.bytes;
+      us_[before.link] = before.us;
+    }
+    return false;
+  }
+  [[nodiscard]] const LinkTimes& times() const noexcept { return times_; }
+  /// Links that were looked at so far.
+  [[nodiscard]] double work() const noexcept { return work_; }
+  /// About as many links as swap_if_less() looks at if it gets each pair of parts once.
+  [[nodiscard]] double work_for_all_swaps() const noexcept {
+    constexpr double kTimes = 2;  // off the old places, and onto the new ones
+    return kTimes * peers_.for_all_swaps();
   }
 
  private:
   static constexpr double kRest = 1e-3;  // bytes
 
+  /// A link before a swap.
+  struct Before {
+    std::size_t link = 0;
+    double bytes = 0;
+    double us = 0;
+  };
+
   void put(std::size_t from, std::size_t to, double bytes) {
-    for (const std::size_t link : links_.taken(from, to)) bytes_[link] += bytes;
+    for (const std::size_t link : links_.taken(from, to)) {
+      if (swap_of_[link] != swap_) {
+        swap_of_[link] = swap_;
+        touched_.push_back({link, bytes_[link], us_[link]});
+      }
+      bytes_[link] += bytes;
+    }
+    work_ += 1;
   }
   void put_both(const PlaceOf& at, std::size_t r, std::size_t s, double sign) {
-    for (std::size_t k = 0; k < at.size(); ++k) {
-      if (k != r) {
-        put(at[r], at[k], sign * flows_(r, k));
-        put(at[k], at[r], sign * flows_(k, r));
+    for (const std::size_t part : {r, s})
+      for (const FlowPeer& one : peers_.of(part)) {
+        if (part == s && one.part == r) continue;
+        put(at[part], at[one.part], sign * one.sent);
+        put(at[one.part], at[part], sign * one.got);
       }
-      if (k != s && k != r) {
-        put(at[s], at[k], sign * flows_(s, k));
-        put(at[k], at[s], sign * flows_(k, s));
-      }
+  }
+  /// The times after a swap. All links are looked at only if it touched the slowest one, and no
+  /// other is as slow now.
+  LinkTimes times_of_touched() {
+    LinkTimes made{0, times_.sum};
+    bool had_slowest = false;
+    for (const Before& before : touched_) {
+      const std::size_t link = before.link;
+      // Bytes that were added and taken away leave a rest of rounding.
+      us_[link] = links_.all()[link].us_for(bytes_[link] < kRest ? 0 : bytes_[link]);
+      made.slowest = std::max(made.slowest, us_[link]);
+      made.sum += us_[link] - before.us;
+      had_slowest = had_slowest || before.us >= times_.slowest;
     }
+    if (made.slowest >= times_.slowest) return made;
+    if (!had_slowest) {
+      made.slowest = times_.slowest;
+      return made;
+    }
+    work_ += static_cast<double>(us_.size());
+    made.slowest = std::ranges::max(us_);
+    return made;
   }
 
-  const Square& flows_;
+  FlowPeers peers_;
   const Links& links_;
   std::vector<double> bytes_;  ///< by link
+  std::vector<double> us_;     ///< by link
+  LinkTimes times_;
+  std::vector<std::size_t> swap_of_;  ///< by link: the last swap that touched it
+  std::size_t swap_ = 0;
+  std::vector<Before> touched_;  ///< by the last swap
+  double work_ = 0;
 };
 
 PlaceOf places_in_order(std::size_t size) {
@@ -117,14 +179,19 @@ class SwapSearch {
   SwapSearch(const Square& flows, const Links& links)
       : loads_(flows, links), at_(places_in_order(flows.size())) {}
 
-  Assignment run(const PlaceOf& guess) {
-    PlaceOf best_at = at_;
+  /// Whether all pairs can be tried a few times.
+  [[nodiscard]] bool is_bounded() const noexcept {
+    return 3 * loads_.work_for_all_swaps() <= kMostWork;
+  }
+  /// From the better of the order and the guess, then from the other, then from any places.
+  Assignment run(PlaceOf guess) {
+    const LinkTimes of_order = times_at(at_);
+    if (times_at(guess).is_less(of_order)) std::swap(at_, guess);
     LinkTimes best = descended();
-    best_at = at_;
-    at_ = guess;
-    const double pairs = static_cast<double>(at_.size() * at_.size()) / 2;
-    const int starts = std::clamp(static_cast<int>(kMostSwaps / (pairs * 20)), 2, 40);
-    for (int start = 1; start < starts && swaps_ < kMostSwaps; ++start) {
+    PlaceOf best_at = at_;
+    at_ = std::move(guess);
+    constexpr int kStarts = 40;
+    for (int start = 1; start < kStarts && loads_.work() < kMostWork; ++start) {
       const LinkTimes found = descended();
       if (found.is_less(best)) {
         best = found;
@@ -132,56 +199,33 @@ class SwapSearch {
       }
       std::ranges::shuffle(at_, random_);
     }
-    loads_.load(best_at);
-    return {best_at, loads_.times().slowest};
+    return {best_at, times_at(best_at).slowest};
   }
 
  private:
-  static constexpr double kMostSwaps = 400'000;
+  static constexpr double kMostWork = 1.5e8;  // links that are looked at: a second or two
 
-  /// Until no exchange of two parts helps.
+  LinkTimes times_at(const PlaceOf& at) {
+    loads_.load(at);
+    return loads_.times();
+  }
+  /// Until no exchange of two parts helps, or time is up.
   LinkTimes descended() {
     loads_.load(at_);
-    LinkTimes now = loads_.times();
-    for (bool better = true; better && swaps_ < kMostSwaps;) {
+    for (bool better = true; better && loads_.work() < kMostWork;) {
       better = false;
-      for (std::size_t r = 0; r + 1 < at_.size(); ++r)
-        for (std::size_t s = r + 1; s < at_.size() && swaps_ < kMostSwaps; ++s, ++swaps_) {
-          loads_.swap(at_, r, s);
-          const LinkTimes found = loads_.times();
-          if (found.is_less(now)) {
-            now = found;
-            better = true;
-          } else {
-            loads_.swap(at_, r, s);
-          }
-        }
+      for (std::size_t r = 0; r + 1 < at_.size() && loads_.work() < kMostWork; ++r)
+        for (std::size_t s = r + 1; s < at_.size(); ++s)
+          better = loads_.swap_if_less(at_, r, s) || better;
       loads_.load(at_);  // drops the rests of rounding
-      now = loads_.times();
     }
-    return now;
+    return loads_.times();
   }
 
   LinkLoads loads_;
   PlaceOf at_;
-  double swaps_ = 0;
   std::mt19937 random_{1};  ///< each run finds the same
 };
-
-/// The slowest link between each two places, for the search by the sum.
-Square slowest_rates(const Links& links) {
-  Square rates(links.places(), 1);
-  for (std::size_t a = 0; a < rates.size(); ++a)
-    for (std::size_t b = 0; b < rates.size(); ++b) {
-      double least = 0;
-      for (const std::size_t link : links.taken(a, b)) {
-        const double rate = links.all()[link].gb_per_second;
-        least = least > 0 ? std::min(least, rate) : rate;
-      }
-      if (least > 0) rates(a, b) = least;
-    }
-  return rates;
-}
 
 }  // namespace
 
@@ -218,10 +262,27 @@ double slowest_us(const Square& flows, const Links& links, const PlaceOf& place_
   return loads.times().slowest;
 }
 
+Square slowest_rates(const Links& links) {
+  constexpr double kTimes = 1e3;
+  double fastest = 1;
+  for (const Link& link : links.all()) fastest = std::max(fastest, link.gb_per_second);
+  Square rates(links.places(), kTimes * fastest);
+  for (std::size_t a = 0; a < rates.size(); ++a)
+    for (std::size_t b = 0; b < rates.size(); ++b)
+      for (const std::size_t link : links.taken(a, b))
+        rates(a, b) = std::min(rates(a, b), links.all()[link].gb_per_second);
+  return rates;
+}
+
 Assignment assign_by_bottleneck(const Square& flows, const Links& links) {
   require_flows(flows, links);
   if (static_cast<int>(flows.size()) <= kMostTried) return try_all_places(flows, links);
-  return SwapSearch(flows, links).run(search(flows, slowest_rates(links)).place_of);
+  SwapSearch swaps(flows, links);
+  if (!swaps.is_bounded()) {
+    const PlaceOf in_order = places_in_order(flows.size());
+    return {in_order, slowest_us(flows, links, in_order)};
+  }
+  return swaps.run(search(flows, slowest_rates(links)).place_of);
 }
 
 }  // namespace strake::placement

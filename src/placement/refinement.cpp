@@ -174,8 +174,15 @@ void Refinement::balance(const std::vector<int>& sizes) {
   for (int from = 0; from < static_cast<int>(sizes.size()); ++from) {
     while (std::ssize(members(from)) > sizes[static_cast<std::size_t>(from)]) {
       const std::vector<int> path = path_to_small(from, sizes);
-      // From the end, so that no group on the way ever has one more.
-      for (std::size_t step = path.size() - 1; step > 0; --step) shift(path[step - 1], path[step]);
+      const auto above = [&](int one) {
+        return std::ssize(members(one)) - sizes[static_cast<std::size_t>(one)];
+      };
+      // One search of a path serves all vertices that its end has room for.
+      for (auto left = std::min(above(from), -above(path.back())); left > 0; --left) {
+        // From the end, so that no group on the way ever has one more.
+        for (std::size_t step = path.size() - 1; step > 0; --step)
+          shift(path[step - 1], path[step]);
+      }
     }
   }
 }

@@ -22,6 +22,9 @@ void SCOTCH_errorPrintW(const char*, ...) {}
 namespace strake::placement {
 namespace {
 
+constexpr int kMostVertices = 20'000;
+constexpr std::size_t kMostNeighbours = std::size_t{1} << 20;
+
 /// SCOTCH has state that its contexts share, so one thread at a time is in it.
 struct Turn {
   std::mutex mutex;
@@ -113,8 +116,9 @@ std::optional<std::vector<int>> scotch_guess(const Graph& graph, const std::vect
   require_sizes(graph.vertices, sizes);
   require_edges(graph);
   if (graph.vertices == 0) return std::vector<int>();
+  if (graph.vertices > kMostVertices) return std::nullopt;
   const Adjacency adjacency(graph);
-  if (adjacency.size() > std::size_t{1} << 30) return std::nullopt;
+  if (adjacency.size() > kMostNeighbours) return std::nullopt;
   std::vector<SCOTCH_Num> used_sizes;
   std::vector<int> used;
   for (std::size_t g = 0; g < sizes.size(); ++g) {

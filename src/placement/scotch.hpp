@@ -11,10 +11,11 @@
 namespace strake::placement {
 
 /// The group of each vertex: group g has exactly `sizes[g]` vertices. Nothing: Strake was built
-/// without SCOTCH, or SCOTCH failed. All calls with equal arguments return the same. Threads take
-/// turns; SCOTCH starts none of its own, prints nothing and leaves the process' random numbers
-/// alone. Cost: 0.3 s for 3,072 vertices of 26 neighbours.
-/// \throws InvalidArgument  as map_graph()
+/// without SCOTCH, SCOTCH failed, or the graph has more than 20,000 vertices, or more than 2^20
+/// neighbours of all vertices together: SCOTCH's time has no bound. All calls with equal arguments
+/// return the same. Threads take turns; SCOTCH starts none of its own, prints nothing and leaves
+/// the process' random numbers alone. Cost: 0.3 s for 3,072 vertices of 26 neighbours. \throws
+/// InvalidArgument  as map_graph()
 [[nodiscard]] std::optional<std::vector<int>> scotch_guess(const Graph& graph,
                                                            const std::vector<int>& sizes);
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <string>
@@ -104,6 +106,72 @@ TEST(AssignByBottleneck, a_shared_link_counts_where_the_sum_is_blind) {
   EXPECT_EQ(assign(flows, equal).place_of, (Order{0, 1, 2, 3}));
   EXPECT_NEAR(slowest_us(flows, links, {0, 1, 2, 3}), 2, 1e-9);
   EXPECT_NEAR(assign_by_bottleneck(flows, links).cost, 1.28, 1e-9);
+}
+
+/// Two sockets: a link each way between them, none within.
+Links two_sockets(std::size_t places) {
+  Links links(places);
+  Order first(places / 2);
+  std::iota(first.begin(), first.end(), std::size_t{0});
+  Order second(places - first.size());
+  std::iota(second.begin(), second.end(), first.size());
+  links.add({"bus", 67.2, 0}, first, second);
+  links.add({"bus back", 67.2, 0}, second, first);
+  return links;
+}
+
+/// Parts of a grid that is open, with bytes between neighbours along x, y and z.
+Square grid_flows(const std::array<std::size_t, 3>& parts) {
+  Square flows(parts[0] * parts[1] * parts[2]);
+  for (std::size_t a = 0; a < flows.size(); ++a) {
+    const std::array<std::size_t, 3> at{a % parts[0], a / parts[0] % parts[1],
+                                        a / parts[0] / parts[1]};
+    std::size_t stride = 1;
+    for (std::size_t axis = 0; axis < 3; stride *= parts[axis++])
+      if (at[axis] + 1 < parts[axis]) flows(a, a + stride) = flows(a + stride, a) = 1e5;
+  }
+  return flows;
+}
+
+TEST(AssignByBottleneck, pairs_without_a_link_are_free) {
+  const Links links = two_sockets(80);
+  const Square rates = slowest_rates(links);
+  EXPECT_DOUBLE_EQ(rates(0, 79), 67.2);
+  EXPECT_DOUBLE_EQ(rates(0, 39), 67.2e3);
+  const Square flows = grid_flows({4, 4, 5});
+  Order order(80);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const double in_order = slowest_us(flows, links, order);
+  EXPECT_LE(slowest_us(flows, links, search(flows, rates).place_of), in_order);
+  const Assignment found = assign_by_bottleneck(flows, links);
+  EXPECT_NEAR(found.cost, slowest_us(flows, links, found.place_of), 1e-9 * found.cost);
+  EXPECT_NEAR(found.cost, 16e5 / 67.2e3 + 4e5 / 67.2e3, 1e-9);  // 2 1/2 layers of 4 x 4 parts
+}
+
+TEST(AssignByBottleneck, is_no_worse_than_the_order_however_many_places) {
+  std::mt19937 random(3);
+  for (const std::size_t size : {std::size_t{24}, std::size_t{100}}) {
+    for (const Links& links : {two_groups(size), two_sockets(size)}) {
+      const Square flows = size == 24 ? random_flows(size, random) : grid_flows({size / 10, 5, 2});
+      Order order(size);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      const Assignment found = assign_by_bottleneck(flows, links);
+      const auto got = times_of(flows, links, found.place_of);
+      EXPECT_NEAR(found.cost, got.first, 1e-9 * got.first) << size;
+      EXPECT_LE(got.first, times_of(flows, links, order).first * (1 + 1e-9)) << size;
+    }
+  }
+}
+
+TEST(AssignByBottleneck, parts_stay_where_the_search_would_take_too_long) {
+  std::mt19937 random(3);
+  const Square flows = random_flows(700, random);
+  const Links links = two_sockets(700);
+  Order order(700);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const Assignment found = assign_by_bottleneck(flows, links);
+  EXPECT_EQ(found.place_of, order);
+  EXPECT_NEAR(found.cost, slowest_us(flows, links, order), 1e-9 * found.cost);
 }
 
 TEST(AssignByBottleneck, parts_stay_where_all_cost_the_same) {

@@ -117,6 +117,18 @@ TEST(Machine, the_bottleneck_is_never_slower_than_by_the_sum) {
   EXPECT_GT(by_bottleneck.assignment_slowest_us.value_or(0), 0);
 }
 
+TEST(Machine, the_sum_is_never_larger_than_by_the_bottleneck) {
+  Question asked = on("two-socket-xeon", 4, {512, 512, 512});
+  for (const Placement placement : {Placement::Default, Placement::NodeAware}) {
+    asked.placement = placement;
+    asked.objective = Objective::Sum;
+    const Answer by_sum = answer(asked, nullptr);
+    asked.objective = Objective::Bottleneck;
+    const Answer by_bottleneck = answer(asked, nullptr);
+    EXPECT_LE(by_sum.assignment->cost, by_bottleneck.assignment->cost * (1 + 1e-12));
+  }
+}
+
 TEST(Machine, what_is_wrong_is_said) {
   EXPECT_EQ(error_of([] { (void)find_machine("sumit"); }),
             "no machine is called sumit; there are dgx-h100, gb200-nvl72, summit, two-socket-xeon "

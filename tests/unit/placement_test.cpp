@@ -182,6 +182,20 @@ TEST(Assignment, a_search_finds_what_belongs_together) {
   }
 }
 
+TEST(Assignment, a_search_is_no_dearer_than_the_order_however_many_places) {
+  std::mt19937 random(9);
+  const Position grids[] = {{3, 3, 2}, {5, 4, 3}, {10, 8, 5}};
+  for (const Position& parts : grids) {
+    const Square flows = flows_of_node({64, 64, 64}, parts);
+    const Square bandwidths = random_square(random, flows.size(), 1);
+    std::vector<std::size_t> order(flows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const Assignment found = assign(flows, bandwidths);
+    EXPECT_LT(found.cost, 0.7 * cost_of(flows, bandwidths, order));
+    EXPECT_NEAR(found.cost, cost_of(flows, bandwidths, found.place_of), 1e-9 * found.cost);
+  }
+}
+
 TEST(Assignment, wrong_matrices_are_refused_with_their_values) {
   const auto refusal = [](const Square& flows, const Square& bandwidths) -> std::string {
     try {
