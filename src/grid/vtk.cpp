@@ -121,26 +121,29 @@ void Grid::Impl::write_vtk(const std::string& path) const {
   for (std::size_t subgrid = 0; subgrid < owned.size(); ++subgrid) {
     const Box& cells = owned[subgrid];
     if (cells.empty()) continue;
-    write(name_of_piece(part_of(static_cast<int>(subgrid))), [&](std::FILE* file) {
-      bool good = put(file, head_of_piece(fields, whole, cells));
-      for (const auto& field : fields) {
-        if (!is_written(*field)) continue;
-        const auto bytes = static_cast<std::uint64_t>(cells.size() * field->bytes);
-        good = good && std::fwrite(&bytes, sizeof(bytes), 1, file) == 1;
-        const std::vector<std::byte> values = values_of(*field, subgrid, cells, places[subgrid]);
-        good = good && std::fwrite(values.data(), 1, values.size(), file) == values.size();
-      }
-      return good && put(file, "\n</AppendedData>\n</VTKFile>\n");
-    });
+    write(name_of_piece(first_place[static_cast<std::size_t>(rank)] + static_cast<int>(subgrid)),
+          [&](std::FILE* file) {
+            bool good = put(file, head_of_piece(fields, whole, cells));
+            for (const auto& field : fields) {
+              if (!is_written(*field)) continue;
+              const auto bytes = static_cast<std::uint64_t>(cells.size() * field->bytes);
+              good = good && std::fwrite(&bytes, sizeof(bytes), 1, file) == 1;
+              const std::vector<std::byte> values =
+                  values_of(*field, subgrid, cells, places[subgrid]);
+              good = good && std::fwrite(values.data(), 1, values.size(), file) == values.size();
+            }
+            return good && put(file, "\n</AppendedData>\n</VTKFile>\n");
+          });
   }
   if (rank == 0) {
     write(path + ".pvti", [&](std::FILE* file) {
       std::string text = head_of_all(fields, whole);
       for (int part = 0; part < first_place.back(); ++part) {
         if (!placed.parts.has_cells(part)) continue;
-        text +=
-            fmt::format("<Piece Extent=\"{}\" Source=\"{}\"/>\n", bounds(placed.parts.box_of(part)),
-                        escaped(std::filesystem::path(name_of_piece(part)).filename()));
+        text += fmt::format(
+            "<Piece Extent=\"{}\" Source=\"{}\"/>\n", bounds(placed.parts.box_of(part)),
+            escaped(std::filesystem::path(name_of_piece(place_of[static_cast<std::size_t>(part)]))
+                        .filename()));
       }
       return put(file, text + "</PImageData>\n</VTKFile>\n");
     });

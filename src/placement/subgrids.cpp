@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -129,16 +130,33 @@ std::tuple<std::int64_t, std::int64_t> cost_of(const PlacedGrid& placed) {
   return {placed.shares.network, placed.shares.node};
 }
 
-PlacedGrid node_aware(const GridToPlace& grid, const std::vector<int>& node_of) {
+/// The shortest length of a part along the axes along which it has neighbours.
+std::int64_t shortest_of(const Partition& parts, const std::array<bool, 3>& periodic) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const int count = parts.counts()[axis];
+    if (count > 1 || periodic[axis]) least = std::min(least, parts.range(axis, count - 1).size());
+  }
+  return least;
+}
+
+/// Nothing: nodes have equally many places, but each division has parts that are shorter than
+/// `least`.
+std::optional<PlacedGrid> node_aware(const GridToPlace& grid, const std::vector<int>& node_of,
+                                     std::int64_t least) {
   const auto even = even_nodes(node_of);
   if (!even || !is_free(grid)) return mapped(grid, node_of);
   const auto places = static_cast<int>(even->places.front().size());
-  PlacedGrid best = nodes_first(grid, node_of, *even, {grid.extent, even->nodes, places});
-  const Factors factors = best_factors(grid, even->nodes, places);
-  if (factors.nodes == *best.nodes && factors.of_node == *best.of_node) return best;
-  PlacedGrid other =
-      nodes_first(grid, node_of, *even, {grid.extent, factors.nodes, factors.of_node});
-  return cost_of(other) < cost_of(best) ? other : best;
+  std::optional<PlacedGrid> best;
+  const auto consider = [&](const NodePartition& division) {
+    if (shortest_of(division.parts(), grid.periodic) < least) return;
+    PlacedGrid made = nodes_first(grid, node_of, *even, division);
+    if (!best || cost_of(made) < cost_of(*best)) best = std::move(made);
+  };
+  consider({grid.extent, even->nodes, places});
+  if (const auto factors = best_factors(grid, even->nodes, places, least))
+    consider({grid.extent, factors->nodes, factors->of_node});
+  return best;
 }
 
 /// The bits of a position, those of the axes in turn.
@@ -190,33 +208,31 @@ std::vector<int> PlacedGrid::place_of() const {
   return made;
 }
 
-Factors best_factors(const GridToPlace& grid, int nodes, int places_per_node) {
-  Factors best;
+std::optional<Factors> best_factors(const GridToPlace& grid, int nodes, int places_per_node,
+                                    std::int64_t least) {
+  std::optional<Factors> best;
   using Cost = std::tuple<std::int64_t, std::int64_t>;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  Cost least{kMost, kMost};
+  Cost lowest{kMost, kMost};
   for_each_factors(nodes, [&](const Position& of_nodes) {
     const Index3 of_node = largest_of(grid.extent, of_nodes);
     const std::int64_t leaves = cells_around(of_node, of_nodes, grid);
-    if (leaves > std::get<0>(least)) return;
+    if (leaves > std::get<0>(lowest)) return;
     for_each_factors(places_per_node, [&](const Position& of_places) {
       Position all{};
       bool fits = true;
       for (std::size_t axis = 0; axis < 3; ++axis) {
         all[axis] = of_nodes[axis] * of_places[axis];
-        const bool is_cut = all[axis] > 1 || grid.periodic[axis];
-        fits = fits && grid.extent[axis] / all[axis] >= (is_cut ? std::max(grid.radius, 1) : 1);
+        const bool has_neighbours = all[axis] > 1 || grid.periodic[axis];
+        fits = fits && grid.extent[axis] / all[axis] >=
+                           (has_neighbours ? std::max<std::int64_t>(least, 1) : 1);
       }
       const Cost cost{leaves, cells_around(largest_of(grid.extent, all), all, grid)};
-      if (!fits || cost >= least) return;
-      least = cost;
+      if (!fits || cost >= lowest) return;
+      lowest = cost;
       best = {of_nodes, of_places};
     });
   });
-  if (std::get<0>(least) == kMost) {
-    const NodePartition bisected(grid.extent, nodes, places_per_node);
-    best = {bisected.nodes(), bisected.places()};
-  }
   return best;
 }
 
@@ -225,9 +241,14 @@ PlacedGrid place_grid(const GridToPlace& grid, Placement wanted, const std::vect
   if (wanted == Placement::Morton) return along_curve(grid, node_of);
   PlacedGrid made = flat(grid, node_of);
   if (wanted == Placement::Flat || made.shares.network == 0) return made;
-  PlacedGrid aware = node_aware(grid, node_of);
-  if (wanted == Placement::NodeAware) return aware;
-  return cost_of(aware) < cost_of(made) ? aware : made;
+  // Fields may have deeper ghost cells than the grid, for which parts must be long enough.
+  constexpr std::int64_t kLongEnough = 16;
+  const std::int64_t least = std::min(shortest_of(made.parts, grid.periodic),
+                                      std::max<std::int64_t>(grid.radius, kLongEnough));
+  std::optional<PlacedGrid> aware = node_aware(grid, node_of, least);
+  if (!aware) return made;
+  if (wanted == Placement::NodeAware) return *std::move(aware);
+  return cost_of(*aware) < cost_of(made) ? *std::move(aware) : made;
 }
 
 }  // namespace strake::placement

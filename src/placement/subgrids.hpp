@@ -31,7 +31,9 @@ struct PlacedGrid {
   [[nodiscard]] std::vector<int> place_of() const;  ///< by part
 };
 
-/// By Best never more leaves the nodes than by Flat. On one node NodeAware is Flat.
+/// By Best never more leaves the nodes than by Flat. On one node NodeAware is Flat. Where the grid
+/// is divided among nodes first, no part is shorter than the shortest one of Flat, unless it has 16
+/// cells and no fewer than the radius.
 /// \param node_of  by place: nodes are numbered from 0 on
 /// \param wanted  Model is taken for Best
 /// Cost: 26 steps a part, and as map_graph() where nodes have different numbers of places or counts
@@ -42,11 +44,13 @@ struct PlacedGrid {
 
 /// The division among nodes first, along axes so that the fewest cells leave a node, and then a
 /// part: all ways to factor both numbers are compared. Better than bisection where extents or
-/// counts are odd. \returns nodes and parts of a node along each axis
+/// counts are odd. Nothing: each way has parts that are shorter than `least` along an axis along
+/// which they have neighbours.
 struct Factors {
   Position nodes{1, 1, 1};
   Position of_node{1, 1, 1};
 };
-[[nodiscard]] Factors best_factors(const GridToPlace& grid, int nodes, int places_per_node);
+[[nodiscard]] std::optional<Factors> best_factors(const GridToPlace& grid, int nodes,
+                                                  int places_per_node, std::int64_t least);
 
 }  // namespace strake::placement

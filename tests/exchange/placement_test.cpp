@@ -15,7 +15,7 @@
 namespace strake {
 namespace {
 
-constexpr Index3 kExtent{12, 10, 8};
+constexpr Index3 kExtent{12, 26, 8};
 
 /// The lower corners of all ranks' first subgrids.
 std::vector<Index3> lower_corners(const Grid& grid) {

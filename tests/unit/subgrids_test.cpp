@@ -86,15 +86,29 @@ TEST(PlacedGrid, uneven_nodes_and_given_counts_are_mapped) {
 TEST(PlacedGrid, factors_need_not_be_those_of_bisection) {
   // 6 nodes of a cube: 3 x 2 x 1, along whichever axes.
   const GridToPlace grid{{60, 60, 60}, {}, 1, {}, {}};
-  const Factors found = best_factors(grid, 6, 4);
+  const Factors found = best_factors(grid, 6, 4, 1).value();
   Position sorted = found.nodes;
   std::ranges::sort(sorted);
   EXPECT_EQ(sorted, (Position{1, 2, 3}));
   EXPECT_EQ(found.of_node[0] * found.of_node[1] * found.of_node[2], 4);
   // A plane has no third axis to cut.
-  const Factors plane = best_factors({{64, 64, 1}, {}, 2, {}, {}}, 4, 4);
+  const Factors plane = best_factors({{64, 64, 1}, {}, 2, {}, {}}, 4, 4, 2).value();
   EXPECT_EQ(plane.nodes, (Position{2, 2, 1}));
   EXPECT_EQ(plane.of_node, (Position{2, 2, 1}));
+}
+
+TEST(PlacedGrid, parts_are_no_shorter_than_flat_ones) {
+  // Fewer cells would leave the nodes by slabs of a node that are one cell thin.
+  const GridToPlace grid{{8, 40, 40}, {}, 1, {true, true, true}, {}};
+  const auto node_of = consecutive(4, 2);
+  const PlacedGrid flat = place_grid(grid, Placement::Flat, node_of);
+  const PlacedGrid best = place_grid(grid, Placement::NodeAware, node_of);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const int count = best.parts.counts()[axis];
+    EXPECT_GE(best.parts.range(axis, count - 1).size(), 8);
+    EXPECT_GE(flat.parts.range(axis, flat.parts.counts()[axis] - 1).size(), 8);
+  }
+  EXPECT_FALSE(best_factors({{8, 8, 1}, {}, 1, {}, {}}, 4, 4, 5));
 }
 
 TEST(PlacedGrid, never_worse_than_flat) {
