@@ -77,6 +77,7 @@ std::string TextTable::text(bool trimmed) const {
 }
 
 std::string TextTable::text_within(std::size_t letters) const {
+  if (columns_.size() < 2) return this->text();
   const Widths all = widths();
   std::string text;
   for (std::size_t begin = 1; begin < columns_.size();) {

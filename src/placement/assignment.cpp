@@ -83,8 +83,8 @@ double change(const FlowPeers& peers, const Square& times, const Places& at, std
 }
 
 /// Swaps the best pair at each step, also where that costs more, but none that brings both parts
-/// back to places that they have left lately, unless it is better than all before. It begins and
-/// ends with descents: swaps as long as any pays.
+/// back to places that they have left lately, unless it is better than all before. Descents, which
+/// make each swap that pays, go before it and after it.
 class TabuSearch {
  public:
   TabuSearch(const Square& flows, const Square& times)
@@ -94,18 +94,38 @@ class TabuSearch {
         until_(flows.size()),
         at_(in_order(flows.size())) {}
 
-  /// Starts anew several times: short searches from many places find more than a long one.
+  /// The best one of all that were met.
   Assignment run() {
+    best_ = {at_, sum(flows_, times_, at_)};
+    descend();
+    swap_best_pairs();
+    constexpr int kTries = 400;
+    for (int i = 0; i < kTries && looked_at_ < kMostLookedAt; ++i) {
+      if (i % 4 == 3)
+        std::ranges::shuffle(at_, random_);
+      else
+        disturb_best();
+      descend();
+    }
+    best_.cost = sum(flows_, times_, best_.place_of);
+    return best_;
+  }
+
+ private:
+  /// Peers and pairs that all descents look at: less than a second.
+  static constexpr double kMostLookedAt = 1e8;
+
+  /// Starts anew several times: short searches from many places find more than a long one.
+  void swap_best_pairs() {
     const std::size_t size = at_.size();
-    // A step looks at all pairs: 25 steps for each place, from up to 40 starts. An
-    // operation, a peer or a pair, takes some 4 ns, so all steps take a second.
-    constexpr double kMostOperations = 2.5e8;
+    // A step looks at all pairs: 25 steps for each place, from up to 40 starts. An operation, a
+    // peer or a pair, takes some 4 ns, so all steps take less than a second.
+    constexpr double kMostOperations = 1.5e8;
+    constexpr std::size_t kStarts = 40;
     const double step_operations = (peers_.for_all_swaps() + static_cast<double>(size * size)) / 2;
     const auto steps = static_cast<std::size_t>(kMostOperations / step_operations);
     const std::size_t turns = std::min(25 * size, steps);
     const std::size_t starts = turns == 0 ? 0 : std::clamp(steps / turns, std::size_t{1}, kStarts);
-    best_ = {at_, sum(flows_, times_, at_)};
-    descend();
     const double least = static_cast<double>(size) * 0.9;
     std::uniform_real_distribution<double> tenure(least, least * 1.3 + 1);
     for (std::size_t start = 0; start < starts; ++start) {
@@ -114,36 +134,30 @@ class TabuSearch {
       cost_ = sum(flows_, times_, at_);
       for (std::size_t turn = 1; turn <= turns; ++turn) step(static_cast<double>(turn), tenure);
     }
-    at_ = best_.place_of;
-    descend();
-    best_.cost = sum(flows_, times_, best_.place_of);
-    return best_;
   }
-
- private:
-  static constexpr std::size_t kStarts = 40;
-  static constexpr double kMostLookedAt = 5e7;  // peers, in a descent: a third of a second
-
-  /// Makes each swap that pays, from the best places on, until none does or time is up.
+  /// From the best places with up to a third of the parts swapped.
+  void disturb_best() {
+    at_ = best_.place_of;
+    const std::size_t swaps = 1 + random_() % (1 + at_.size() / 6);
+    for (std::size_t i = 0; i < swaps; ++i)
+      std::swap(at_[random_() % at_.size()], at_[random_() % at_.size()]);
+  }
+  /// Until no swap pays, or all descents together took too long.
   void descend() {
     const double least = -1e-12 * best_.cost;
-    double looked_at = 0;
-    for (bool better = true; better;) {
+    for (bool better = true; better && looked_at_ < kMostLookedAt;) {
       better = false;
-      for (std::size_t r = 0; r + 1 < at_.size(); ++r) {
+      for (std::size_t r = 0; r + 1 < at_.size() && looked_at_ < kMostLookedAt; ++r)
         for (std::size_t s = r + 1; s < at_.size(); ++s) {
-          const double more = change(peers_, times_, at_, r, s);
-          looked_at += static_cast<double>(peers_.of(r).size() + peers_.of(s).size() + 1);
-          if (more >= least) continue;
+          looked_at_ += static_cast<double>(peers_.of(r).size() + peers_.of(s).size() + 1);
+          if (change(peers_, times_, at_, r, s) >= least) continue;
           std::swap(at_[r], at_[s]);
           better = true;
         }
-        if (looked_at > kMostLookedAt) return keep();
-      }
     }
-    keep();
+    const double cost = sum(flows_, times_, at_);
+    if (cost < best_.cost * (1 - 1e-12)) best_ = {at_, cost};
   }
-  void keep() { best_ = {at_, sum(flows_, times_, at_)}; }
   void step(double turn, std::uniform_real_distribution<double>& tenure) {
     constexpr double kNone = std::numeric_limits<double>::infinity();
     double least = kNone;
@@ -174,6 +188,7 @@ class TabuSearch {
   Square until_;  ///< by part and place: the turn before which it does not go back there
   Places at_;
   double cost_ = 0;
+  double looked_at_ = 0;  ///< by descents
   Assignment best_;
   std::mt19937 random_{1};  ///< each run finds the same
 };

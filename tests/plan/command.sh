@@ -40,6 +40,11 @@ END
   printf '0 1 1 0' > matrix
   if "$strake" plan --nodes 8 --gpus-per-node 6 --grid 512x512x512 --bandwidth matrix 2> out; then exit 1; fi
   grep -q 'flows of 6 parts and bandwidths of 2 places' out
+  yes 1 | head -n 1050625 > matrix
+  if "$strake" plan --nodes 8 --gpus-per-node 6 --grid 512x512x512 --bandwidth matrix 2> out; then exit 1; fi
+  grep -q 'matrix: a matrix of more than 1024 places' out
+  if "$strake" plan --nodes 8 --gpus-per-node 6 --grid 512x512x512 --bandwidth . 2> out; then exit 1; fi
+  grep -qF -e ". can't be read" out
   ;;
 graph)
   # Two rings of four ranks that take turns, a light edge between them, and one rank that sends to itself alone.

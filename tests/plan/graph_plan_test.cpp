@@ -42,6 +42,14 @@ TEST(GraphFile, has_edges_comments_and_empty_lines) {
   EXPECT_EQ(graph.edges[2].weight, 9000000000);
 }
 
+TEST(GraphFile, may_begin_with_a_mark_of_utf8) {
+  const placement::Graph graph = read_graph(TextFile("\xEF\xBB\xBF"
+                                                     "0 1 5\n")
+                                                .path());
+  ASSERT_EQ(graph.edges.size(), 1U);
+  EXPECT_EQ(graph.edges[0].weight, 5);
+}
+
 TEST(GraphFile, lines_of_another_form_are_refused_with_their_number) {
   for (const std::string wrong : {"0 1", "0 1 2 3", "0 1 x", "0 1 2.5", "-1 0 2", "0 1 -2",
                                   "0 1048576 1", "0 99999999999 1", "0,1,2"}) {

@@ -117,6 +117,62 @@ TEST(Machine, the_bottleneck_is_never_slower_than_by_the_sum) {
   EXPECT_GT(by_bottleneck.assignment_slowest_us.value_or(0), 0);
 }
 
+/// The refusal of a machine that ships with the program, if it says `to` in place of `from`.
+std::string refusal(const std::string& machine, const std::string& from, const std::string& to) {
+  for (const auto& [name, text] : shipped_machines()) {
+    if (name != machine) continue;
+    std::string made(text);
+    const std::size_t at = made.find(from);
+    if (at == std::string::npos) return "nothing to replace";
+    made.replace(at, from.size(), to);
+    return error_of([&] { (void)machine_of(made, "f"); });
+  }
+  return "no such machine";
+}
+
+TEST(Machine, wrong_places_are_refused) {
+  constexpr const char* kXeon = "two-socket-xeon";
+  for (const std::string range :
+       {"0-", "0-99999999999999999999999", "99999999999999999999999-0", "-3", "0-3x", "", "5"})
+    EXPECT_EQ(refusal(kXeon, "\"from\": \"0-39\"", "\"from\": \"" + range + "\""),
+              "f: from: \"" + range + "\" is no range of places");
+  EXPECT_EQ(refusal("summit", "\"from\": [0, 1, 2]", "\"from\": [0, 1, 0]"),
+            "f: from: place 0 twice");
+  EXPECT_EQ(refusal(kXeon, "[40, 40]", "[3.7, 3]"), "f: blocks: from 1 to 1024, not 3.7");
+  EXPECT_EQ(refusal(kXeon, "[40, 40]", "[-1, 6]"), "f: blocks: from 1 to 1024, not -1");
+  EXPECT_EQ(refusal(kXeon, "[40, 40]", "40"), "f: blocks: a list belongs there, not 40");
+  EXPECT_EQ(refusal(kXeon, "[40, 40]", "[40, 39]"),
+            "f: between_gbs: blocks of 79 places, but a node has 80");
+}
+
+TEST(Machine, wrong_types_and_unknown_keys_are_named) {
+  EXPECT_EQ(
+      refusal("summit", "\"shared\": [", "\"shared\": null, \"rest\": ["),
+      "f: rest: no key of a machine; these are name, title, places, places_per_node, "
+      "nodes_per_domain, between_gbs, between_source, pairs_are_links, port, shared, leaving");
+  const std::string start = R"({"name": "a", "title": "b", "places": "cores", "places_per_node": 2,
+      "nodes_per_domain": 1, "between_gbs": [[0, 9], [9, 0]], "between_source": "-", )";
+  const std::string end = R"(, "leaving": {"name": "NIC", "gbs": 1, "source": "-"}})";
+  const auto told = [&](const std::string& rest) {
+    return error_of([&] { (void)machine_of(start + rest + end, "f"); });
+  };
+  EXPECT_EQ(told(R"("shared": [])"), "");
+  EXPECT_EQ(told(R"("shared": null)"), "f: shared: a list belongs there, not null");
+  EXPECT_EQ(told(R"("shared": "bus")"), "f: shared: a list belongs there, not \"bus\"");
+  EXPECT_EQ(told(R"("shared": [7])"), "f: shared: an object belongs there, not 7");
+  EXPECT_EQ(told(R"("shared": [], "port": 3)"), "f: port: an object belongs there, not 3");
+  EXPECT_EQ(told(R"("shared": [], "pairs_are_links": 1)"),
+            "f: pairs_are_links: true or false belongs there, not 1");
+  EXPECT_EQ(told(R"("shared": [{"name": "x", "gb": 1}])"),
+            "f: gb: no key of shared; these are name, gbs, latency_us, source, from, to, each_of, "
+            "each_to");
+  EXPECT_EQ(refusal("summit", "[0, 50, 50, 32, 32, 32]", "[0, 50, \"50\", 32, 32, 32]"),
+            "f: between_gbs: a number belongs there, not \"50\"");
+  EXPECT_EQ(error_of([] { (void)find_machine("/"); }), "/ can't be read");
+  const Machine pair = machine_of(start + R"("shared": [], "pairs_are_links": true)" + end, "f");
+  EXPECT_EQ(pair.links.all().at(0).name, "core 0 to core 1");
+}
+
 TEST(Machine, the_sum_is_never_larger_than_by_the_bottleneck) {
   Question asked = on("two-socket-xeon", 4, {512, 512, 512});
   for (const Placement placement : {Placement::Default, Placement::NodeAware}) {

@@ -37,6 +37,8 @@ def check(path, parts):
             assert other[2] >= one[3] or other[3] <= one[2], f"{path}: {one[4]!r} and {other[4]!r} overlap"
     for rect in root.iter(SVG + "rect"):
         x, y, wide, high = (float(rect.get(key)) for key in ("x", "y", "width", "height"))
+        is_part = re.match(r"part \d+: node \d+", rect.findtext(SVG + "title") or "")
+        assert not is_part or (wide > 0 and high > 0), f"{path}: {rect.findtext(SVG + 'title')} has no width"
         assert wide >= 0 and x >= 0 and x + wide <= width + 0.2 and y >= 0 and y + high <= height + 0.2, rect.attrib
     titles = [title.text or "" for title in root.iter(SVG + "title")]
     found = {title for title in titles if re.match(r"part \d+: node \d+", title)}
@@ -75,6 +77,11 @@ def main():
     draw("cores", 320, "--nodes", "4", "--machine", "two-socket-xeon", "--grid", "1024x1024x1024", *aware)
     draw("sweep", 0, "--sweep", "1:512", "--machine", "summit", "--grid", "6144x4096x2048", "--radius", "3")
     draw("weak", 0, "--sweep", "1,2,3,4,5,6,7,8,100", "--weak", "--machine", "dgx-h100", "--grid", "512x512x512")
+    thin = draw("thin", 0, "--nodes", "16384", "--gpus-per-node", "4", "--grid", "131072x1x1")
+    assert "65536 x 1 parts, too thin to draw" in open(thin, encoding="utf-8").read()
+    draw("many", 20000, "--nodes", "20000", "--gpus-per-node", "1", "--grid", "800x800x500")
+    zero = draw("zero", 0, "--sweep", "1", "--gpus-per-node", "1", "--grid", "64x64x64")
+    assert "on 1 node of 1 GPU" in open(zero, encoding="utf-8").read()
     draw("point", 0, "--sweep", "4", "--gpus-per-node", "1", "--grid", "512x512x512")
     check_browser(first)
     refused = subprocess.run([strake, "plan", "--nodes", "1", "--gpus-per-node", "1", "--grid", "8x8x8", "--svg",

@@ -70,7 +70,18 @@ TEST(Plan, what_is_impossible_is_refused_with_its_values) {
             "2048 nodes of 2048 places: from 1 to 1048576 in all");
   EXPECT_EQ(refusal([](Question& q) { q.radius = 65; }),
             "a radius of 65, but a part has 64 cells along x, of 1 parts");
-  EXPECT_EQ(refusal([](Question& q) { q.grid[1] = 0; }), "a grid of 0 cells along y");
+  EXPECT_EQ(refusal([](Question& q) { q.grid[1] = 0; }),
+            "a grid of 0 cells along y: from 1 to 4398046511104");
+  EXPECT_EQ(refusal([](Question& q) { q.grid[2] = std::int64_t{1} << 43; }),
+            "a grid of 8796093022208 cells along z: from 1 to 4398046511104");
+  EXPECT_EQ(refusal([](Question& q) {
+              q.grid = {1 << 20, 1 << 20, 1 << 20};
+            }),
+            "a grid of 1048576 x 1048576 x 1048576 cells of 8 bytes in 1 x 1 x 1 parts, radius 1: "
+            "9.22e+18 bytes with ghost cells, more than 2^62");
+  EXPECT_EQ(refusal([](Question& q) { q.cell_bytes = std::int64_t{1} << 60; }),
+            "a grid of 64 x 64 x 64 cells of 1152921504606846976 bytes in 1 x 1 x 1 parts, radius "
+            "1: 3.31e+23 bytes with ghost cells, more than 2^62");
   EXPECT_EQ(refusal([](Question&) {}), "");
 }
 

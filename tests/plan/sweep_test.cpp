@@ -52,6 +52,19 @@ TEST(Sweep, a_grid_grows_along_its_shortest_axes) {
   EXPECT_EQ(grown({100, 100, 1}, 7), (Index3{100, 100, 7}));
 }
 
+TEST(Sweep, too_many_bytes_name_the_nodes) {
+  Question asked = on_summit();
+  asked.grid = {1 << 19, 1 << 19, 1 << 19};
+  try {
+    (void)sweep(asked, {1, 8}, true, nullptr);
+    FAIL() << "nothing was thrown";
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(std::string(error.what()).find("with 8 nodes: a grid of 1048576 x 1048576 x 1048576"),
+              0U)
+        << error.what();
+  }
+}
+
 TEST(Sweep, what_is_impossible_names_the_nodes) {
   Question asked = on_summit();
   asked.radius = 129;

@@ -80,5 +80,12 @@ TEST(TextTable, columns_without_room_stand_below) {
   EXPECT_EQ(table.text_within(100), table.text());
 }
 
+TEST(TextTable, one_column_is_shown_however_little_room_there_is) {
+  TextTable table{std::vector<TextTable::Column>(1)};
+  table.add({"name"});
+  table.add({"a"});
+  EXPECT_EQ(table.text_within(1), "  name\n  a\n");
+}
+
 }  // namespace
 }  // namespace strake

@@ -286,6 +286,15 @@ TEST(StencilStrips, wrong_arguments_are_refused_with_their_values) {
   EXPECT_EQ(refused({3, 4}, {12}, {1, 0}), "a length of 0 along axis 1");
 }
 
+TEST(ScotchGuess, is_not_made_of_large_graphs) {
+  EXPECT_FALSE(scotch_guess({20'001, {{0, 1, 1}}}, {20'000, 1}));
+  constexpr int kVertices = 1100;  // 1100 x 1099 neighbours
+  Graph graph{kVertices, {}};
+  for (int a = 0; a < kVertices; ++a)
+    for (int b = 0; b < a; ++b) graph.edges.push_back({a, b, 1});
+  EXPECT_FALSE(scotch_guess(graph, {kVertices / 2, kVertices / 2}));
+}
+
 TEST(ScotchGuess, is_the_same_each_time_and_better_than_vertices_in_any_order) {
   std::mt19937 random(4);
   Graph graph = grid_of({8, 8, 6});

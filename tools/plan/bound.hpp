@@ -1,5 +1,7 @@
-/// \file  A lower bound of the time of an exchange: the link that takes longest with all bytes that
-/// must pass it. No forecast: launches, packing and messages come on top.
+/// \file  A lower bound of the time of an exchange that sends each message by the links of its own
+/// places and nodes: the link that takes longest with all bytes that pass it so. Bytes that are
+/// forwarded by other nodes' NICs, or reach a place of their own node by a NIC, are not considered.
+/// No forecast: launches, packing and messages come on top.
 #pragma once
 
 #include <cstdint>

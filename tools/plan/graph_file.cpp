@@ -48,7 +48,9 @@ placement::Graph read_graph(const std::string& path) {
   placement::Graph graph;
   int number = 0;
   for (std::string line; std::getline(file, line);) {
-    ++number;
+    // Editors of Windows begin a file with this mark of UTF-8.
+    constexpr std::string_view kMark = "\xEF\xBB\xBF";
+    if (++number == 1 && line.starts_with(kMark)) line.erase(0, kMark.size());
     const std::string_view text = std::string_view(line).substr(0, line.find('#'));
     if (text.find_first_not_of(kBlanks) == std::string_view::npos) continue;
     const auto edge = edge_of(text);

@@ -13,7 +13,6 @@
 namespace strake::plan {
 
 void add_graph_option(CLI::App& app, std::string& path) {
-  CLI::Option* const grid = app.get_option("--grid");
   const auto of_grid = app.get_options([](const CLI::Option* option) {
     constexpr std::array<std::string_view, 4> kOfBoth{"--nodes", "--gpus-per-node", "--json",
                                                       "--help"};
@@ -21,12 +20,8 @@ void add_graph_option(CLI::App& app, std::string& path) {
         kOfBoth, [&](std::string_view name) { return option->check_name(std::string(name)); });
   });
   CLI::Option* const graph =
-      app.add_option_function<std::string>(
-             "--graph",
-             [&path, grid](const std::string& name) {
-               path = name;
-               grid->required(false);
-             },
+      app.add_option(
+             "--graph", path,
              "Map the ranks of a graph, lines \"from to weight\", to nodes, instead of a grid")
           ->type_name("FILE")
           ->check(not_empty());

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <iterator>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -36,18 +36,43 @@ std::string text_at(const Json& object, const char* key) {
   return found.get<std::string>();
 }
 
-double number_at(const Json& object, const char* key) {
-  const Json& found = member(object, key);
+double number_of(const Json& found, const char* key) {
   if (!found.is_number()) refuse(key, "a number belongs there, not " + found.dump());
   return found.get<double>();
 }
 
-int count_at(const Json& object, const char* key) {
-  const Json& found = member(object, key);
+double number_at(const Json& object, const char* key) {
+  return number_of(member(object, key), key);
+}
+
+/// An integer from 2^63 on is read as one below 0, and so refused.
+int count_of(const Json& found, const char* key) {
   if (!found.is_number_integer() || found.get<std::int64_t>() < 1 ||
       found.get<std::int64_t>() > kMostOfNode)
     refuse(key, fmt::format("from 1 to {}, not {}", kMostOfNode, found.dump()));
   return found.get<int>();
+}
+
+/// False if it is missing.
+bool flag_at(const Json& object, const char* key) {
+  if (!object.contains(key)) return false;
+  if (!object[key].is_boolean())
+    refuse(key, "true or false belongs there, not " + object[key].dump());
+  return object[key].get<bool>();
+}
+
+const Json& list_at(const Json& object, const char* key) {
+  const Json& found = member(object, key);
+  if (!found.is_array()) refuse(key, "a list belongs there, not " + found.dump());
+  return found;
+}
+
+/// Refuses keys that have no meaning, which may be slips of those that have.
+void require_keys(const Json& object, const char* of, std::initializer_list<const char*> known) {
+  if (!object.is_object()) refuse(of, "an object belongs there, not " + object.dump());
+  for (const auto& [key, value] : object.items())
+    if (std::ranges::find(known, key) == known.end())
+      refuse(key, fmt::format("no key of {}; these are {}", of, fmt::join(known, ", ")));
 }
 
 /// Places from a list, or from a range as "0-39".
@@ -60,8 +85,9 @@ PlaceList places_at(const Json& object, const char* key, int places) {
     std::size_t last = 0;
     const char* const end = range.data() + range.size();
     const auto [dash, error] = std::from_chars(range.data(), end, first);
-    if (error != std::errc() || dash == end || *dash != '-' ||
-        std::from_chars(dash + 1, end, last).ptr != end || last < first || last >= kMostOfNode)
+    const bool has_dash = error == std::errc() && dash != end && *dash == '-';
+    const auto [stop, wrong] = std::from_chars(has_dash ? dash + 1 : end, end, last);
+    if (!has_dash || wrong != std::errc() || stop != end || last < first || last >= kMostOfNode)
       refuse(key, "\"" + range + "\" is no range of places");
     made.resize(last - first + 1);
     std::iota(made.begin(), made.end(), first);
@@ -75,6 +101,10 @@ PlaceList places_at(const Json& object, const char* key, int places) {
   for (const std::size_t place : made)
     if (place >= static_cast<std::size_t>(places))
       refuse(key, fmt::format("place {}, but a node has {}", place, places));
+  PlaceList sorted = made;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    refuse(key, fmt::format("place {} twice", *twice));
   return made;
 }
 
@@ -85,9 +115,10 @@ placement::Square bandwidths_at(const Json& file, int places) {
   const auto size = static_cast<std::size_t>(places);
   placement::Square made(size);
   if (found.is_object()) {
+    require_keys(found, kKey, {"blocks", "within", "across"});
     std::vector<int> block_of;
-    for (const Json& block : member(found, "blocks")) {
-      const auto count = std::min(block.get<std::size_t>(), size + 1);  // more are refused below
+    for (const Json& block : list_at(found, "blocks")) {
+      const auto count = static_cast<std::size_t>(count_of(block, "blocks"));
       block_of.insert(block_of.end(), count, static_cast<int>(block_of.size()));
     }
     if (block_of.size() != size)
@@ -97,13 +128,17 @@ placement::Square bandwidths_at(const Json& file, int places) {
         made(a, b) = number_at(found, block_of[a] == block_of[b] ? "within" : "across");
     return made;
   }
-  if (!found.is_array() || found.size() != size)
+  if (!found.is_array())
+    refuse(kKey, "a matrix, or an object with blocks, belongs there, not " + found.dump());
+  if (found.size() != size)
     refuse(kKey, fmt::format("{} rows, but a node has {} places", found.size(), size));
   for (std::size_t a = 0; a < size; ++a) {
-    if (!found[a].is_array() || found[a].size() != size)
+    if (!found[a].is_array())
+      refuse(kKey, "a row of numbers belongs there, not " + found[a].dump());
+    if (found[a].size() != size)
       refuse(kKey, fmt::format("{} numbers in row {}, but a node has {} places", found[a].size(), a,
                                size));
-    for (std::size_t b = 0; b < size; ++b) made(a, b) = found[a][b].get<double>();
+    for (std::size_t b = 0; b < size; ++b) made(a, b) = number_of(found[a][b], kKey);
   }
   return made;
 }
@@ -122,10 +157,15 @@ placement::Link link_at(const Json& object) {
 }
 
 void add_shared(Machine& machine, const Json& object) {
+  require_keys(object, "shared",
+               {"name", "gbs", "latency_us", "source", "from", "to", "each_of", "each_to"});
   const placement::Link link = link_at(object);
   const int places = machine.places_per_node;
   const bool is_from_each = object.contains("each_of");
   const bool is_to_each = object.contains("each_to");
+  if (is_from_each && is_to_each) refuse("each_to", "a link has each_of or each_to, not both");
+  if (is_from_each && object.contains("from")) refuse("from", "each_of is in its place");
+  if (is_to_each && object.contains("to")) refuse("to", "each_to is in its place");
   const PlaceList from = places_at(object, is_from_each ? "each_of" : "from", places);
   const PlaceList to = places_at(object, is_to_each ? "each_to" : "to", places);
   machine.sources.push_back(link.name + ": " + text_at(object, "source"));
@@ -140,11 +180,14 @@ void add_shared(Machine& machine, const Json& object) {
     add(from, to, link.name);
 }
 
+std::string kind_of(const Machine& machine) { return machine.places == "GPUs" ? "GPU" : "core"; }
+
 void add_ports(Machine& machine, const Json& port) {
+  require_keys(port, "port", {"name", "gbs", "latency_us", "source"});
   const placement::Link link = link_at(port);
   PlaceList all(static_cast<std::size_t>(machine.places_per_node));
   std::iota(all.begin(), all.end(), std::size_t{0});
-  const std::string kind = machine.places == "GPUs" ? "GPU" : "core";
+  const std::string kind = kind_of(machine);
   const auto add = [&](const char* way, std::size_t place, const PlaceList& from,
                        const PlaceList& to) {
     return machine.links.add({fmt::format("{} {} {} {}", link.name, way, kind, place),
@@ -158,22 +201,27 @@ void add_ports(Machine& machine, const Json& port) {
 
 /// A link of its own for each pair that takes no other one.
 void add_pairs(Machine& machine) {
+  const std::string kind = kind_of(machine);
   for (std::size_t a = 0; a < machine.links.places(); ++a)
     for (std::size_t b = 0; b < machine.links.places(); ++b)
       if (a != b && machine.links.taken(a, b).empty())
-        machine.links.add({fmt::format("GPU {} to GPU {}", a, b), machine.bandwidths(a, b), 0},
-                          {{a}}, {{b}});
+        machine.links.add(
+            {fmt::format("{} {} to {} {}", kind, a, kind, b), machine.bandwidths(a, b), 0}, {{a}},
+            {{b}});
 }
 
 Machine read(const Json& file) {
+  require_keys(file, "a machine",
+               {"name", "title", "places", "places_per_node", "nodes_per_domain", "between_gbs",
+                "between_source", "pairs_are_links", "port", "shared", "leaving"});
   Machine machine;
   machine.name = text_at(file, "name");
   machine.title = text_at(file, "title");
   machine.places = text_at(file, "places");
   if (machine.places != "GPUs" && machine.places != "cores")
     refuse("places", "GPUs or cores, not " + machine.places);
-  machine.places_per_node = count_at(file, "places_per_node");
-  machine.nodes_per_domain = count_at(file, "nodes_per_domain");
+  machine.places_per_node = count_of(member(file, "places_per_node"), "places_per_node");
+  machine.nodes_per_domain = count_of(member(file, "nodes_per_domain"), "nodes_per_domain");
   machine.bandwidths = bandwidths_at(file, machine.places_per_node);
   const placement::Square no_flows(machine.bandwidths.size());
   (void)placement::cost_of(no_flows, machine.bandwidths, PlaceList(no_flows.size(), 0));
@@ -182,9 +230,10 @@ Machine read(const Json& file) {
   if (file.contains("port")) add_ports(machine, file["port"]);
   if (machine.nodes_per_domain > 1 && machine.out.empty())
     refuse("port", "missing, but a domain has several nodes");
-  for (const Json& shared : member(file, "shared")) add_shared(machine, shared);
-  if (file.value("pairs_are_links", false)) add_pairs(machine);
+  for (const Json& shared : list_at(file, "shared")) add_shared(machine, shared);
+  if (flag_at(file, "pairs_are_links")) add_pairs(machine);
   const Json& leaving = member(file, "leaving");
+  require_keys(leaving, "leaving", {"name", "gbs", "latency_us", "source"});
   machine.leaving = link_at(leaving);
   placement::Links(1).add(machine.leaving, {}, {});
   machine.sources.push_back(machine.leaving.name + ": " + text_at(leaving, "source"));
@@ -206,8 +255,11 @@ Machine machine_of(std::string_view text, const std::string& origin) {
 Machine find_machine(const std::string& name) {
   if (name.find('/') != std::string::npos || name.ends_with(".json")) {
     std::ifstream file(name);
-    if (!file) throw Error(fmt::format("{} can't be read", name));
-    return machine_of(std::string(std::istreambuf_iterator<char>(file), {}), name);
+    std::string text;
+    // A directory can be opened, but not read.
+    for (char letter = 0; file.get(letter);) text += letter;
+    if (!file.eof()) throw Error(fmt::format("{} can't be read", name));
+    return machine_of(text, name);
   }
   std::vector<std::string_view> known;
   for (const auto& [own, text] : shipped_machines()) {

@@ -110,7 +110,8 @@ void add_job(CLI::App& app, Options& options) {
                name == "default" ? Placement::Default : Placement::NodeAware;
            options.has_placement = true;
          },
-         "default: consecutive parts of a flat bisection on a node; node-aware: nodes first")
+         "default: consecutive parts of a flat bisection on a node; node-aware: nodes first, which "
+         "may be slower at prime numbers of nodes: compare the Links lines")
       ->check(CLI::IsMember({"default", "node-aware"}))
       ->default_str("default");
   app.add_flag("--host", options.question.on_host, "Fields are in host memory, not on GPUs");
@@ -120,8 +121,9 @@ void add_machine(CLI::App& app, Options& options) {
   app.add_option("--profile", options.profile, "Predict by this profile (JSON)")
       ->type_name("FILE")
       ->check(not_empty());
-  app.add_option("--bandwidth", options.bandwidths,
-                 "GB/s between the GPUs of a node, a matrix: parts go where that costs least")
+  app.add_option(
+         "--bandwidth", options.bandwidths,
+         "GB/s between the GPUs of a node, a matrix: parts go where that costs least, by a search")
       ->type_name("FILE")
       ->check(not_empty());
   app.add_option("--machine", options.machine,
@@ -134,7 +136,9 @@ void add_machine(CLI::App& app, Options& options) {
          [&options](const std::string& name) {
            options.question.objective = name == "sum" ? Objective::Sum : Objective::Bottleneck;
          },
-         "sum: transfers of a node take least in all; bottleneck: its slowest link takes least")
+         "What is searched for: sum: transfers of a node take least in all; bottleneck: its "
+         "slowest "
+         "link takes least")
       ->check(CLI::IsMember({"sum", "bottleneck"}))
       ->default_str("sum");
 }

@@ -39,6 +39,7 @@ class PartsPanel {
   };
   enum class Label : std::uint8_t { None, Number, NodeAndNumber, Words };
   void fit(double width, int slices);
+  [[nodiscard]] bool is_too_thin() const noexcept;
   [[nodiscard]] Label label_with_room() const;
   void draw_slice(topo::Svg& svg, topo::Point corner, int slice) const;
   void label(topo::Svg& svg, topo::Point corner, const placement::NodePlace& at) const;
@@ -77,6 +78,8 @@ class TrafficPanel {
   void draw_leaving_row(topo::Svg& svg, topo::Point corner, const Leaving& leaving) const;
   void draw_matrix(topo::Svg& svg, topo::Point corner) const;
   [[nodiscard]] double matrix_cell() const noexcept;
+  /// The width of the longest "node N" and the gap after it.
+  [[nodiscard]] double row_label() const;
 
   const Question& asked_;
   const Answer& answer_;

@@ -18,6 +18,7 @@ constexpr double kSliceGap = 14;
 constexpr double kSliceLabel = 16;
 constexpr double kMostCell = 104;
 constexpr double kLeastCell = 3;
+constexpr double kThinnest = 0.5;  // thinner parts are not drawn
 constexpr double kLeastLine = 24;  // the height of parts in one row
 constexpr double kNoteHeight = 26;
 constexpr int kMostCells = 1 << 16;  // of a slice: some 10 MB of SVG
@@ -62,7 +63,12 @@ void PartsPanel::fit(double width, int slices) {
   }
 }
 
+bool PartsPanel::is_too_thin() const noexcept {
+  return std::min(cell_.width, cell_.height) < kThinnest;
+}
+
 double PartsPanel::height() const noexcept {
+  if (is_too_thin()) return kHeadHeight + kNoteHeight;
   const double rows = std::ceil(static_cast<double>(shown_) / per_row_);
   const double slice = answer_.counts[down_] * cell_.height + kSliceLabel + kSliceGap;
   return kHeadHeight + rows * slice + kNoteHeight;
@@ -150,6 +156,13 @@ void PartsPanel::draw(topo::Svg& svg, Point corner) const {
            fmt::format("The grid's parts: {} to the right, {} down, a slice for each {}", across,
                        down, through),
            "head");
+  if (is_too_thin()) {
+    svg.text({corner.x, corner.y + kHeadHeight + 12},
+             fmt::format("{} x {} parts, too thin to draw", answer_.counts[across_],
+                         answer_.counts[down_]),
+             "soft");
+    return;
+  }
   const double width = answer_.counts[across_] * cell_.width + kSliceGap;
   const double height = answer_.counts[down_] * cell_.height + kSliceLabel + kSliceGap;
   for (int slice = 0; slice < shown_; ++slice) {

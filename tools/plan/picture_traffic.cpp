@@ -17,7 +17,7 @@ constexpr double kTitleHeight = 24;
 constexpr double kSharesHeight = 120;
 constexpr double kBarHeight = 22;
 constexpr double kRowHeight = 20;
-constexpr double kRowLabel = 74;
+constexpr double kLeastRowLabel = 74;
 constexpr double kRowBar = 230;
 constexpr double kMatrixLabel = 24;
 constexpr double kMostMatrixCell = 46;
@@ -29,7 +29,7 @@ constexpr std::size_t kMostSegments = 12;
 /// A number that has room in a cell of the matrix.
 std::string cell_text(double mib) { return mib < 0.01 ? "<0.01" : report::number_text(mib); }
 
-/// "502 others: 124 MiB to 125 MiB"
+/// "and 502 others: 124 MiB to 125 MiB"
 std::string others_text(std::size_t count, std::int64_t least, std::int64_t most) {
   const std::string low = report::bytes_text(static_cast<double>(least));
   const std::string high = report::bytes_text(static_cast<double>(most));
@@ -78,6 +78,12 @@ double TrafficPanel::matrix_cell() const noexcept {
                   (width_ - kMatrixLabel) / static_cast<double>(std::max(asked_.places, 1)));
 }
 
+double TrafficPanel::row_label() const {
+  constexpr double kGap = 10;
+  return std::max(kLeastRowLabel,
+                  topo::text_width(fmt::format("node {}", asked_.nodes - 1)) + kGap);
+}
+
 double TrafficPanel::height() const noexcept {
   const std::size_t rows = std::min(leaving_.size(), kMostRows + 1);
   const double matrix = asked_.places > 1 ? 2 * kTitleHeight + matrix_cell() * asked_.places : 0;
@@ -116,7 +122,8 @@ void TrafficPanel::draw_leaving_row(topo::Svg& svg, Point corner, const Leaving&
   const double most = static_cast<double>(std::max<std::int64_t>(answer_.most_leaving, 1));
   const auto wide = [&](std::int64_t bytes) { return static_cast<double>(bytes) / most * kRowBar; };
   svg.text({corner.x, corner.y + 12}, fmt::format("node {}", leaving.node), "");
-  double x = corner.x + kRowLabel;
+  const double begin = corner.x + row_label();
+  double x = begin;
   std::int64_t drawn = 0;
   for (std::size_t i = 0; i < std::min(leaving.to.size(), kMostSegments); ++i) {
     const auto& [bytes, node] = leaving.to[i];
@@ -129,7 +136,7 @@ void TrafficPanel::draw_leaving_row(topo::Svg& svg, Point corner, const Leaving&
   if (leaving.bytes > drawn)
     svg.rect({x, corner.y}, wide(leaving.bytes - drawn), kRowHeight - 5, "part rest",
              fmt::format("to {} others", leaving.to.size() - kMostSegments));
-  svg.text({corner.x + kRowLabel + kRowBar + 10, corner.y + 12},
+  svg.text({begin + kRowBar + 10, corner.y + 12},
            leaving.to.empty()
                ? std::string("nothing")
                : fmt::format("{} to {} {}", report::bytes_text(static_cast<double>(leaving.bytes)),

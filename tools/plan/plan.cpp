@@ -17,6 +17,22 @@ using placement::NodePlace;
 using placement::Partition;
 
 constexpr int kMostPlaces = 1 << 20;
+/// Cells along an axis: times the number of parts they fit into 64 bits.
+constexpr std::int64_t kMostAlongAxis = std::int64_t{1} << 42;
+
+/// Sums of bytes fit into 64 bits if all parts with their ghost cells do.
+void require_bytes(const Question& asked, const placement::Position& counts) {
+  constexpr double kMostBytes = 0x1p62;
+  auto bytes = static_cast<double>(asked.cell_bytes);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    bytes *= static_cast<double>(asked.grid[axis]) + 2.0 * asked.radius * counts[axis];
+  if (bytes > kMostBytes)
+    throw InvalidArgument(
+        fmt::format("a grid of {} x {} x {} cells of {} bytes in {} x {} x {} parts, radius {}: "
+                    "{:.3g} bytes with ghost cells, more than 2^62",
+                    asked.grid[0], asked.grid[1], asked.grid[2], asked.cell_bytes, counts[0],
+                    counts[1], counts[2], asked.radius, bytes));
+}
 
 void require(const Question& asked) {
   if (asked.nodes < 1 || asked.places < 1 || asked.nodes > kMostPlaces / asked.places)
@@ -25,10 +41,11 @@ void require(const Question& asked) {
   if (asked.cell_bytes < 1)
     throw InvalidArgument(fmt::format("cells of {} bytes", asked.cell_bytes));
   for (std::size_t axis = 0; axis < 3; ++axis)
-    if (asked.grid[axis] < 1)
-      throw InvalidArgument(
-          fmt::format("a grid of {} cells along {}", asked.grid[axis], "xyz"[axis]));
+    if (asked.grid[axis] < 1 || asked.grid[axis] > kMostAlongAxis)
+      throw InvalidArgument(fmt::format("a grid of {} cells along {}: from 1 to {}",
+                                        asked.grid[axis], "xyz"[axis], kMostAlongAxis));
   if (asked.radius < 0) throw InvalidArgument(fmt::format("a radius of {}", asked.radius));
+  require_bytes(asked, {1, 1, 1});
 }
 
 /// Neighbours own what is in a part's ghost cells.
@@ -72,6 +89,7 @@ void place(const Question& asked, Answer& answer) {
       placed.at.push_back({part / asked.places, part % asked.places});
   }
   answer.counts = placed.parts.counts();
+  require_bytes(asked, answer.counts);
   for (std::size_t axis = 0; axis < 3; ++axis)
     answer.largest[axis] = placed.parts.range(axis, 0).size();
 }

@@ -84,7 +84,8 @@ struct Answer {
 
 /// \param profile  of the machine; null: nothing is predicted
 /// \throws InvalidArgument  bandwidths of another number of places, or one that is not above 0; a
-/// number below 1, more than 2^20 places, more places of a node than the machine has, or a radius
+/// number below 1, more than 2^20 places, more places of a node than the machine has, more than
+/// 2^42 cells along an axis, more than 2^62 bytes of all parts with their ghost cells, or a radius
 /// that is longer than the shortest part along an axis; the message has the values
 [[nodiscard]] Answer answer(const Question& question, const machine::Profile* profile);
 

@@ -22,12 +22,17 @@
 namespace strake::plan {
 namespace {
 
-/// Reads a matrix of GB/s, a line for each place. \throws Error  it can't be read, or is not square
+/// Reads a matrix of GB/s, a line for each place. \throws Error  it can't be read, is not square,
+/// or has more than 1024 places
 placement::Square read_bandwidths(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(fmt::format("{} can't be read", path));
   std::vector<double> values;
-  for (double value = 0; file >> value;) values.push_back(value);
+  constexpr std::size_t kMost = 1024;  // places of a node
+  for (double value = 0; values.size() <= kMost * kMost && file >> value;) values.push_back(value);
+  if (values.size() > kMost * kMost)
+    throw Error(fmt::format("{}: a matrix of more than {} places", path, kMost));
+  if (file.bad()) throw Error(fmt::format("{} can't be read", path));
   if (!file.eof())
     throw Error(fmt::format("{}: what comes after {} numbers is none", path, values.size()));
   const auto size = static_cast<std::size_t>(std::lround(std::sqrt(std::size(values))));

@@ -42,8 +42,9 @@ std::vector<Curve> curves_of(const std::vector<Row>& rows) {
   return curves;
 }
 
-/// 1, 2 or 5 times a power of ten: about five of them reach `most`.
+/// 1, 2 or 5 times a power of ten: about five of them reach `most`. 1 if all values are 0.
 double step_for(double most) {
+  if (most <= 0) return 1;
   const double rough = std::max(most, 1e-3) / 5;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   for (const double times : {1.0, 2.0, 5.0})
@@ -137,9 +138,12 @@ std::string to_svg(const std::vector<Row>& rows) {
   const std::vector<Curve> curves = curves_of(rows);
   const Question& asked = rows.front().question;
   const bool is_weak = rows.back().question.grid != asked.grid;
-  const std::string title = fmt::format("Exchange of ghost cells on {} to {} nodes of {} {}{}",
-                                        asked.nodes, rows.back().question.nodes, asked.places,
-                                        place_name(asked), asked.places == 1 ? "" : "s");
+  const int last = rows.back().question.nodes;
+  std::string nodes = fmt::format("{} node{}", last, last == 1 ? "" : "s");
+  if (last != asked.nodes) nodes = fmt::format("{} to {}", asked.nodes, nodes);
+  const std::string title =
+      fmt::format("Exchange of ghost cells on {} of {} {}{}", nodes, asked.places,
+                  place_name(asked), asked.places == 1 ? "" : "s");
   const std::string question =
       (is_weak ? "From " : "") + question_text(asked) +
       (is_weak ? fmt::format(", to {} cells", by(rows.back().question.grid)) : "") +
