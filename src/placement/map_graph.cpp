@@ -18,10 +18,13 @@ namespace {
 /// Edges that map_graph() looks at in all: two to three seconds.
 constexpr std::size_t kMostLookedAt = std::size_t{1} << 28;
 
-/// Edges that a search looks at then, where they allow several tries: a tenth of a second.
-/// Larger graphs, of more than 6,000 vertices of 26 neighbours, get no search, and of their guesses
-/// only those are made better that are nearly as good as the best.
-constexpr std::size_t kMostSearched = std::size_t{1} << 24;
+/// Edges that a search looks at then, where they allow several tries: 6 ms, since all other ranks
+/// of a job may wait for the answer.
+constexpr std::size_t kMostSearched = std::size_t{1} << 20;
+
+/// Neighbours in a graph that is large: it gets no search, and of its guesses only those are made
+/// better that are nearly as good as the best. 5,000 vertices of 26 neighbours.
+constexpr std::size_t kLarge = std::size_t{1} << 17;
 
 void require_guess(std::size_t number, const std::vector<int>& guess, const std::vector<int>& sizes,
                    int vertices) {
@@ -126,7 +129,7 @@ std::vector<int> map_graph(const Graph& graph, const std::vector<int>& sizes,
   // The best ones first, as the number of edges that are looked at is bounded.
   std::size_t edges = kMostLookedAt;
   edges -= starts.front().improve(edges);
-  const bool is_large = adjacency.size() > kMostSearched / 100;
+  const bool is_large = adjacency.size() > kLarge;
   const std::int64_t least = starts.front().across();
   for (Refinement& start : std::span(starts).subspan(1))
     if (!is_large || start.across() - least <= least / 2) edges -= start.improve(edges);
