@@ -61,7 +61,7 @@ using Merge = std::variant<Combine, ValueOp>;
 
 class Ghosts;
 
-/// A grid of one to three axes, divided by recursive bisection among the ranks of a communicator,
+/// A grid of one to three axes, divided among the ranks of a communicator (GridOptions::placement),
 /// or rather their subgrids: a rank has one, or several (GridOptions::places), which it counts from
 /// 0 on. Coordinates are global: cell (i, j, k) is the same one on all ranks, and ghost cells
 /// beyond a periodic end have coordinates below 0 or past the extent. For one thread at a time; all
