@@ -5,7 +5,8 @@
 int main(void) {
   puts("serial");
   fflush(stdout);
-  /* MPICH 4.0's Hydra, on a busy machine, loses the output of programs that end at once, or ends by SIGPIPE itself. */
+  /* MPICH 4.0's Hydra, on a busy machine, loses the output of programs that end at once, or ends by
+   * SIGPIPE itself. */
   usleep(200000);
   return 0;
 }
