@@ -30,7 +30,7 @@ std::vector<int> sizes_of(const std::vector<int>& group_of, std::size_t groups) 
 }
 
 Graph random_graph(std::mt19937& random, int vertices, int edges, std::int64_t most = 100) {
-  std::uniform_int_distribution<int> vertex(0, vertices - 1);
+  std::uniform_int_distribution<int> vertex(0, std::max(vertices - 1, 0));
   std::uniform_int_distribution<std::int64_t> weight(0, most);
   Graph graph{vertices, {}};
   for (int i = 0; i < edges; ++i)
