@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "grid/impl.hpp"
 #include "machine/profile_state.hpp"
 #include "mpi/agree.hpp"
+#include "mpi/nodes.hpp"
 #include "mpi/real_mpi.hpp"
 #include "placement/forecast.hpp"
 #include "strake/error.hpp"
@@ -24,14 +24,11 @@ using placement::PlacedGrid;
 
 /// The node of each rank, numbered from 0 on in the order of their first ranks.
 std::vector<int> nodes_of_ranks(MPI_Comm comm) {
-  std::map<std::pair<std::int32_t, std::int32_t>, int> known;
-  std::vector<int> nodes;
+  std::vector<std::pair<std::int32_t, std::int32_t>> nodes;
   const auto group = exchange::peers::Group::of(comm);
   for (const exchange::peers::Member& member : group->members())
-    nodes.push_back(
-        known.try_emplace({member.node, member.pretended}, static_cast<int>(known.size()))
-            .first->second);
-  return nodes;
+    nodes.emplace_back(member.node, member.pretended);
+  return mpi::numbered(nodes);
 }
 
 /// A placed grid as numbers that travel.

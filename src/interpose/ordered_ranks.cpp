@@ -20,12 +20,6 @@ namespace {
 
 using mpi::real_mpi;
 
-std::vector<int> sizes_of(const std::vector<int>& node_of) {
-  std::vector<int> sizes(static_cast<std::size_t>(1 + std::ranges::max(node_of)));
-  for (const int node : node_of) ++sizes[static_cast<std::size_t>(node)];
-  return sizes;
-}
-
 /// The last graph that was mapped.
 struct LastOrdering {
   std::mutex mutex;
@@ -39,7 +33,7 @@ placement::Ordering ordering(const Wanted& wanted, const std::vector<int>& node_
   const std::lock_guard lock(last.mutex);
   if (last.node_of == node_of && last.graph == wanted.graph) return last.found;
   std::vector<std::vector<int>> guesses;
-  const std::vector<int> sizes = sizes_of(node_of);
+  const std::vector<int> sizes = placement::sizes_of_groups(node_of);
   if (!wanted.dims.empty()) {
     guesses.push_back(placement::stencil_strips(wanted.dims, sizes));
   } else if (auto guess = placement::scotch_guess(wanted.graph, sizes)) {

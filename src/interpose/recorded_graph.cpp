@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/at_end.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/neighbours.hpp"
 #include "mpi/real_mpi.hpp"
@@ -56,6 +57,14 @@ int rank_in_world(MPI_Comm comm, int rank) {
   return rank < static_cast<int>(ranks.size()) ? ranks[static_cast<std::size_t>(rank)] : -1;
 }
 
+/// The ranks in MPI_COMM_WORLD of those to which this one sends by the topology of `comm`.
+std::vector<int> neighbours(MPI_Comm comm) {
+  std::vector<int> ranks;
+  if (const auto found = mpi::neighbours_of(comm))
+    for (const int rank : found->destinations) ranks.push_back(rank_in_world(comm, rank));
+  return ranks;
+}
+
 std::uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
   MPI_Count size = 0;
   if (count <= 0 || type == MPI_DATATYPE_NULL ||
@@ -77,26 +86,6 @@ void quietly(const Record& record) noexcept {
     record();
   } catch (const std::exception&) {
   }
-}
-
-template <typename BytesOf>
-void to_neighbours(MPI_Comm comm, const void* from, const BytesOf& bytes) noexcept {
-  if (from == MPI_IN_PLACE) return;
-  quietly([&] {
-    const auto neighbours = mpi::neighbours_of(comm);
-    if (!neighbours) return;
-    for (std::size_t i = 0; i < neighbours->destinations.size(); ++i)
-      add({rank_in_world(comm, neighbours->destinations[i]), bytes(i)});
-  });
-}
-
-template <typename BytesOf>
-void to_all(MPI_Comm comm, const void* from, const BytesOf& bytes) noexcept {
-  if (from == MPI_IN_PLACE) return;
-  quietly([&] {
-    const std::vector<int> ranks = receivers(comm);
-    for (std::size_t i = 0; i < ranks.size(); ++i) add({ranks[i], bytes(i)});
-  });
 }
 
 /// The messages of this rank, three numbers each.
@@ -174,43 +163,16 @@ void sent(MPI_Comm comm, int dest, MPI_Count count, MPI_Datatype type) noexcept 
   quietly([&] { add({rank_in_world(comm, dest), bytes_of(count, type)}); });
 }
 
-void sent_to_neighbours(MPI_Comm comm, const void* from, MPI_Count count,
-                        MPI_Datatype type) noexcept {
-  to_neighbours(comm, from, [&](std::size_t) { return bytes_of(count, type); });
+void sent_blocks(MPI_Comm comm, const void* from, Receivers to, const BlockAt& block) noexcept {
+  if (from == MPI_IN_PLACE) return;
+  quietly([&] {
+    const std::vector<int> ranks = to == Receivers::All ? receivers(comm) : neighbours(comm);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const auto [count, type] = block(i);
+      add({ranks[i], bytes_of(count, type)});
+    }
+  });
 }
-template <typename Number>
-void sent_to_neighbours(MPI_Comm comm, const void* from, const Number* counts,
-                        MPI_Datatype type) noexcept {
-  to_neighbours(comm, from, [&](std::size_t i) { return bytes_of(counts[i], type); });
-}
-template <typename Number>
-void sent_to_neighbours(MPI_Comm comm, const void* from, const Number* counts,
-                        const MPI_Datatype* types) noexcept {
-  to_neighbours(comm, from, [&](std::size_t i) { return bytes_of(counts[i], types[i]); });
-}
-void sent_to_all(MPI_Comm comm, const void* from, MPI_Count count, MPI_Datatype type) noexcept {
-  to_all(comm, from, [&](std::size_t) { return bytes_of(count, type); });
-}
-template <typename Number>
-void sent_to_all(MPI_Comm comm, const void* from, const Number* counts,
-                 MPI_Datatype type) noexcept {
-  to_all(comm, from, [&](std::size_t i) { return bytes_of(counts[i], type); });
-}
-template <typename Number>
-void sent_to_all(MPI_Comm comm, const void* from, const Number* counts,
-                 const MPI_Datatype* types) noexcept {
-  to_all(comm, from, [&](std::size_t i) { return bytes_of(counts[i], types[i]); });
-}
-
-#define STRAKE_RECORDED(Number)                                                                  \
-  template void sent_to_neighbours(MPI_Comm, const void*, const Number*, MPI_Datatype) noexcept; \
-  template void sent_to_neighbours(MPI_Comm, const void*, const Number*,                         \
-                                   const MPI_Datatype*) noexcept;                                \
-  template void sent_to_all(MPI_Comm, const void*, const Number*, MPI_Datatype) noexcept;        \
-  template void sent_to_all(MPI_Comm, const void*, const Number*, const MPI_Datatype*) noexcept;
-STRAKE_RECORDED(int)
-STRAKE_RECORDED(MPI_Count)
-#undef STRAKE_RECORDED
 
 void made_other(MPI_Request request) noexcept {
   quietly([&] {
@@ -244,21 +206,16 @@ void started(int count, const MPI_Request* requests) noexcept {
 
 void write() noexcept {
   const mpi::RealMpi& real = real_mpi();
-  int rank = 0;
-  int ranks = 0;
-  real.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  real.MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   // Only where every rank has Strake can all ranks take part.
   if (settings::text(settings::Id::job).empty()) return;
-  int wanted = is_on() ? 1 : 0;
   quietly([&] {
-    mpi::check(real.MPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
-    if (wanted == 0) return;
-    // The program's messages may lie unreceived in its communicators.
-    MPI_Comm own = MPI_COMM_NULL;
-    mpi::check(real.MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &own), "MPI_Comm_split");
-    write_all(own, rank, ranks);
-    real.MPI_Comm_free(&own);
+    const QuietErrors quiet;
+    if (!wanted_by_job(is_on())) return;
+    int rank = 0;
+    int ranks = 0;
+    real.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    real.MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    write_all(OwnWorld(rank).get(), rank, ranks);
   });
   recording().on = false;
 }

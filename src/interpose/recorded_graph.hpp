@@ -4,6 +4,10 @@
 
 #include <mpi.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
 namespace strake::interpose::recorded {
 
 /// Whether messages are recorded: between MPI_Init and MPI_Finalize, where a file is wanted.
@@ -11,23 +15,40 @@ namespace strake::interpose::recorded {
 /// In MPI_Init.
 void start() noexcept;
 
+/// \{ The blocks of a collective call, one for each rank that gets some.
+struct Block {
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+using BlockAt = std::function<Block(std::size_t)>;
+enum class Receivers : std::uint8_t { Neighbours, All };
+void sent_blocks(MPI_Comm comm, const void* from, Receivers to, const BlockAt& block) noexcept;
+[[nodiscard]] inline MPI_Count count_of(MPI_Count all, std::size_t /*block*/) { return all; }
+template <typename Number>
+[[nodiscard]] MPI_Count count_of(const Number* each, std::size_t block) {
+  return each[block];
+}
+[[nodiscard]] inline MPI_Datatype type_of(MPI_Datatype all, std::size_t /*block*/) { return all; }
+[[nodiscard]] inline MPI_Datatype type_of(const MPI_Datatype* each, std::size_t block) {
+  return each[block];
+}
+/// \}
+
 /// \{ A call that succeeded has sent that to a rank, to its neighbours, or to all ranks. Nothing is
-/// recorded of calls in place.
+/// recorded of calls in place. Counts and datatypes are one for all blocks, or a list.
 void sent(MPI_Comm comm, int dest, MPI_Count count, MPI_Datatype type) noexcept;
-void sent_to_neighbours(MPI_Comm comm, const void* from, MPI_Count count,
-                        MPI_Datatype type) noexcept;
-template <typename Number>
-void sent_to_neighbours(MPI_Comm comm, const void* from, const Number* counts,
-                        MPI_Datatype type) noexcept;
-template <typename Number>
-void sent_to_neighbours(MPI_Comm comm, const void* from, const Number* counts,
-                        const MPI_Datatype* types) noexcept;
-void sent_to_all(MPI_Comm comm, const void* from, MPI_Count count, MPI_Datatype type) noexcept;
-template <typename Number>
-void sent_to_all(MPI_Comm comm, const void* from, const Number* counts, MPI_Datatype type) noexcept;
-template <typename Number>
-void sent_to_all(MPI_Comm comm, const void* from, const Number* counts,
-                 const MPI_Datatype* types) noexcept;
+template <typename Counts, typename Types>
+void sent_to_neighbours(MPI_Comm comm, const void* from, Counts counts, Types types) noexcept {
+  sent_blocks(comm, from, Receivers::Neighbours, [&](std::size_t i) {
+    return Block{count_of(counts, i), type_of(types, i)};
+  });
+}
+template <typename Counts, typename Types>
+void sent_to_all(MPI_Comm comm, const void* from, Counts counts, Types types) noexcept {
+  sent_blocks(comm, from, Receivers::All, [&](std::size_t i) {
+    return Block{count_of(counts, i), type_of(types, i)};
+  });
+}
 /// \}
 /// A persistent send was made; it sends whenever it is started.
 void made_persistent(MPI_Request request, MPI_Comm comm, int dest, MPI_Count count,

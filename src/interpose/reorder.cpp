@@ -56,11 +56,14 @@ int create_ordered(MPI_Comm comm, MPI_Comm* made, const PassOn& pass_on, const W
   return code;
 }
 
+struct CartesianGrid {
+  std::vector<int> dims;
+  std::vector<int> periodic;
+};
 /// A Cartesian grid as MPI_Cart_create gets it; nothing: the MPI library would refuse it, or ranks
 /// make no difference.
-std::optional<std::pair<std::vector<int>, std::vector<int>>> grid_of(int ndims, const int* dims,
-                                                                     const int* periods,
-                                                                     std::size_t ranks) {
+std::optional<CartesianGrid> grid_of(int ndims, const int* dims, const int* periods,
+                                     std::size_t ranks) {
   if (ndims < 1 || dims == nullptr || periods == nullptr) return std::nullopt;
   std::int64_t positions = 1;
   for (int axis = 0; axis < ndims; ++axis) {
@@ -68,8 +71,7 @@ std::optional<std::pair<std::vector<int>, std::vector<int>>> grid_of(int ndims, 
     positions *= dims[axis];
     if (positions > static_cast<std::int64_t>(ranks)) return std::nullopt;
   }
-  return std::pair(std::vector<int>(dims, dims + ndims),
-                   std::vector<int>(periods, periods + ndims));
+  return CartesianGrid{{dims, dims + ndims}, {periods, periods + ndims}};
 }
 
 /// The graph that MPI_Graph_create gets; nothing: the MPI library would refuse it.
@@ -90,16 +92,17 @@ std::optional<placement::Graph> graph_of(int nodes, const int* index, const int*
 template <typename Real>
 int cart_create(Real real, MPI_Comm comm, int ndims, const int* dims, const int* periods,
                 int reorder, MPI_Comm* made) {
+  std::optional<CartesianGrid> grid;
   return create_ordered(
       comm, made,
       [&] { return pass<kCommunicator>(real, comm, ndims, dims, periods, reorder, made); },
       [&](std::size_t ranks) {
-        return reorder != 0 && grid_of(ndims, dims, periods, ranks).has_value();
+        if (reorder != 0) grid = grid_of(ndims, dims, periods, ranks);
+        return grid.has_value();
       },
       [&](const std::vector<int>& node_of) {
         const auto make = [&](std::size_t ranks) {
-          const auto grid = grid_of(ndims, dims, periods, ranks);
-          return wanted_grid(grid->first, grid->second, ranks);
+          return wanted_grid(grid->dims, grid->periodic, ranks);
         };
         return agreed_ordering(comm, make, node_of);
       },
@@ -109,16 +112,16 @@ int cart_create(Real real, MPI_Comm comm, int ndims, const int* dims, const int*
 template <typename Real>
 int graph_create(Real real, MPI_Comm comm, int nodes, const int* index, const int* edges,
                  int reorder, MPI_Comm* made) {
+  std::optional<placement::Graph> graph;
   return create_ordered(
       comm, made,
       [&] { return pass<kCommunicator>(real, comm, nodes, index, edges, reorder, made); },
       [&](std::size_t ranks) {
-        return reorder != 0 && graph_of(nodes, index, edges, ranks).has_value();
+        if (reorder != 0) graph = graph_of(nodes, index, edges, ranks);
+        return graph.has_value();
       },
       [&](const std::vector<int>& node_of) {
-        const auto make = [&](std::size_t ranks) {
-          return Wanted{*graph_of(nodes, index, edges, ranks), {}};
-        };
+        const auto make = [&](std::size_t) { return Wanted{*graph, {}}; };
         return agreed_ordering(comm, make, node_of);
       },
       [&](MPI_Comm ordered, const auto&) { return real(ordered, nodes, index, edges, 0, made); });
@@ -203,8 +206,8 @@ int cart_map(Real real, MPI_Comm comm, int ndims, const int* dims, const int* pe
         const auto grid = grid_of(ndims, dims, periods, node_of.size());
         if (!grid) return std::nullopt;
         const int positions =
-            std::reduce(grid->first.begin(), grid->first.end(), 1, std::multiplies());
-        return mapped_rank(comm, wanted_grid(grid->first, grid->second, node_of.size()), positions,
+            std::reduce(grid->dims.begin(), grid->dims.end(), 1, std::multiplies());
+        return mapped_rank(comm, wanted_grid(grid->dims, grid->periodic, node_of.size()), positions,
                            node_of);
       });
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "interpose/at_end.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/ordered_ranks.hpp"
 #include "interpose/sharing.hpp"
@@ -36,41 +37,6 @@ void add_up(Totals& totals) {
              "MPI_Reduce");
   totals = sum;
 }
-
-/// While it lives, errors on MPI_COMM_WORLD are codes: the calls are none of the program's.
-class QuietErrors {
- public:
-  QuietErrors() {
-    real_mpi().MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler_);
-    real_mpi().MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  }
-  ~QuietErrors() {
-    real_mpi().MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler_);
-    real_mpi().MPI_Errhandler_free(&handler_);
-  }
-  QuietErrors(const QuietErrors&) = delete;
-  QuietErrors& operator=(const QuietErrors&) = delete;
-
- private:
-  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
-};
-
-/// A communicator of the summary's own: the program's messages may lie unreceived in the others. By
-/// a split, which copies none of the program's attributes.
-class OwnWorld {
- public:
-  explicit OwnWorld(int rank) {
-    mpi::check(real_mpi().MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm_), "MPI_Comm_split");
-    real_mpi().MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  }
-  ~OwnWorld() { real_mpi().MPI_Comm_free(&comm_); }
-  OwnWorld(const OwnWorld&) = delete;
-  OwnWorld& operator=(const OwnWorld&) = delete;
-  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
 
 std::string text_of(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);  // paths need not be UTF-8
@@ -122,13 +88,6 @@ std::string rows_of_all(int rank, int ranks) {
     if (rank + step < ranks) rows = merged(std::move(rows), receive_rows(rank + step, world.get()));
   }
   return rows;
-}
-
-/// Whether rank 0, and so the job, wants a summary.
-bool wanted_by_job() {
-  int wanted = summary_wanted() ? 1 : 0;
-  mpi::check(real_mpi().MPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
-  return wanted != 0;
 }
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
@@ -193,7 +152,7 @@ void summarise() noexcept {
     std::string rows;
     if (whole_job) {
       const QuietErrors quiet;
-      if (!wanted_by_job()) return;
+      if (!wanted_by_job(summary_wanted())) return;
       add_up(totals);
       rows = rows_of_all(rank, ranks);
     } else {

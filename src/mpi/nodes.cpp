@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "mpi/communicators.hpp"
@@ -32,17 +31,6 @@ std::uint64_t own_node(int rank) {
   const std::int64_t pretended = settings::number(settings::Id::ranks_per_node);
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15U;
   return pretended > 0 ? node + kSpread * static_cast<std::uint64_t>(1 + rank / pretended) : node;
-}
-
-/// Numbers from 0 on, in the order of the first ranks.
-template <typename Node>
-std::vector<int> numbered(const std::vector<Node>& nodes) {
-  std::map<Node, int> known;
-  std::vector<int> numbers;
-  numbers.reserve(nodes.size());
-  for (const Node node : nodes)
-    numbers.push_back(known.try_emplace(node, static_cast<int>(known.size())).first->second);
-  return numbers;
 }
 
 }  // namespace

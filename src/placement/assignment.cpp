@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <random>
 
 #include "placement/flow_peers.hpp"
@@ -21,14 +20,12 @@ void require(const Square& flows, const Square& bandwidths) {
   if (size == 0 || size != bandwidths.size())
     throw InvalidArgument(
         fmt::format("flows of {} parts and bandwidths of {} places", size, bandwidths.size()));
+  require_flows(flows);
   for (std::size_t a = 0; a < size; ++a)
-    for (std::size_t b = 0; b < size; ++b) {
-      if (!(flows(a, b) >= 0) || std::isinf(flows(a, b)))
-        throw InvalidArgument(fmt::format("a flow of {} from part {} to {}", flows(a, b), a, b));
+    for (std::size_t b = 0; b < size; ++b)
       if (a != b && (!(bandwidths(a, b) > 0) || std::isinf(bandwidths(a, b))))
         throw InvalidArgument(
             fmt::format("a bandwidth of {} from place {} to {}", bandwidths(a, b), a, b));
-    }
 }
 
 /// The time for a unit from place to place; none within one.
@@ -47,16 +44,10 @@ double sum(const Square& flows, const Square& times, const Places& at) {
   return cost;
 }
 
-Places in_order(std::size_t size) {
-  Places at(size);
-  std::iota(at.begin(), at.end(), std::size_t{0});
-  return at;
-}
-
 /// Calls `visit(at, cost)` for all assignments, those in order first.
 template <typename Visit>
 void try_all(const Square& flows, const Square& times, const Visit& visit) {
-  Places at = in_order(flows.size());
+  Places at = places_in_order(flows.size());
   do {
     visit(at, sum(flows, times, at));
   } while (std::ranges::next_permutation(at).found);
@@ -92,7 +83,7 @@ class TabuSearch {
         times_(times),
         peers_(flows),
         until_(flows.size()),
-        at_(in_order(flows.size())) {}
+        at_(places_in_order(flows.size())) {}
 
   /// The best one of all that were met.
   Assignment run() {

@@ -9,6 +9,11 @@
 
 namespace strake::placement {
 
+/// \throws InvalidArgument  a flow below 0, or none that is a number; the message names the pair
+void require_flows(const Square& flows);
+/// Each part is at the place of its number.
+[[nodiscard]] std::vector<std::size_t> places_in_order(std::size_t size);
+
 /// A part that another one sends to, or gets from.
 struct FlowPeer {
   std::size_t part = 0;

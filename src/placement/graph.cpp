@@ -14,4 +14,14 @@ Cut cut_of(const Graph& graph, const std::vector<int>& group_of) {
   return cut;
 }
 
+std::vector<int> sizes_of_groups(const std::vector<int>& group_of) {
+  std::vector<int> sizes;
+  for (const int group : group_of) {
+    const auto at = static_cast<std::size_t>(group);
+    if (at >= sizes.size()) sizes.resize(at + 1);
+    ++sizes[at];
+  }
+  return sizes;
+}
+
 }  // namespace strake::placement

@@ -32,6 +32,9 @@ struct Cut {
 /// \param group_of  by vertex
 [[nodiscard]] Cut cut_of(const Graph& graph, const std::vector<int>& group_of);
 
+/// How many vertices each group has; groups are numbered from 0 on.
+[[nodiscard]] std::vector<int> sizes_of_groups(const std::vector<int>& group_of);
+
 /// The group of each vertex: group g has exactly `sizes[g]` vertices, and little weight is across.
 /// Starts from `guesses`, each the groups of all vertices, from consecutive vertices, and from
 /// groups that grow along edges; the result is never worse than the best of these. All calls with

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <random>
 #include <utility>
 
@@ -16,14 +15,11 @@ namespace {
 
 using PlaceOf = std::vector<std::size_t>;
 
-void require_flows(const Square& flows, const Links& links) {
+void require(const Square& flows, const Links& links) {
   if (flows.size() == 0 || flows.size() != links.places())
     throw InvalidArgument(
         fmt::format("flows of {} parts and links of {} places", flows.size(), links.places()));
-  for (std::size_t a = 0; a < flows.size(); ++a)
-    for (std::size_t b = 0; b < flows.size(); ++b)
-      if (!(flows(a, b) >= 0) || std::isinf(flows(a, b)))
-        throw InvalidArgument(fmt::format("a flow of {} from part {} to {}", flows(a, b), a, b));
+  require_flows(flows);
 }
 
 /// The slowest link first, then the sum of all links. [us]
@@ -151,12 +147,6 @@ class LinkLoads {
   double work_ = 0;
 };
 
-PlaceOf places_in_order(std::size_t size) {
-  PlaceOf at(size);
-  std::iota(at.begin(), at.end(), std::size_t{0});
-  return at;
-}
-
 Assignment try_all_places(const Square& flows, const Links& links) {
   LinkLoads loads(flows, links);
   PlaceOf at = places_in_order(flows.size());
@@ -256,7 +246,7 @@ std::size_t Links::add(Link link, std::span<const std::size_t> from,
 }
 
 double slowest_us(const Square& flows, const Links& links, const PlaceOf& place_of) {
-  require_flows(flows, links);
+  require(flows, links);
   LinkLoads loads(flows, links);
   loads.load(place_of);
   return loads.times().slowest;
@@ -275,7 +265,7 @@ Square slowest_rates(const Links& links) {
 }
 
 Assignment assign_by_bottleneck(const Square& flows, const Links& links) {
-  require_flows(flows, links);
+  require(flows, links);
   if (static_cast<int>(flows.size()) <= kMostTried) return try_all_places(flows, links);
   SwapSearch swaps(flows, links);
   if (!swaps.is_bounded()) {

@@ -18,10 +18,9 @@ std::vector<std::vector<int>> members_of(const std::vector<int>& group_of, std::
 
 Ordering ordering_of(const Graph& graph, const std::vector<int>& node_of,
                      std::vector<std::vector<int>> guesses) {
-  const auto nodes = static_cast<std::size_t>(1 + std::ranges::max(node_of));
+  const std::vector<int> sizes = sizes_of_groups(node_of);
+  const std::size_t nodes = sizes.size();
   const std::vector<std::vector<int>> ranks = members_of(node_of, nodes);
-  std::vector<int> sizes;
-  for (const auto& some : ranks) sizes.push_back(static_cast<int>(some.size()));
   guesses.push_back(node_of);
   std::vector<int> mapped = map_graph(graph, sizes, guesses);
   Ordering made;

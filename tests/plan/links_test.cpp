@@ -19,19 +19,24 @@ namespace {
 
 using Order = std::vector<std::size_t>;
 
-/// Two groups of places: a link for each pair of a group, one each way between the groups.
-Links two_groups(std::size_t places) {
+/// Two sockets: a link each way between them, none within.
+Links two_sockets(std::size_t places, double rate) {
   Links links(places);
   Order first(places / 2);
   std::iota(first.begin(), first.end(), std::size_t{0});
   Order second(places - first.size());
   std::iota(second.begin(), second.end(), first.size());
-  links.add({"bus", 64, 0}, first, second);
-  links.add({"bus back", 64, 0}, second, first);
+  links.add({"bus", rate, 0}, first, second);
+  links.add({"bus back", rate, 0}, second, first);
+  return links;
+}
+
+/// Two groups of places: a link for each pair of a group, one each way between the groups.
+Links two_groups(std::size_t places) {
+  Links links = two_sockets(places, 64);
   for (std::size_t a = 0; a < places; ++a)
     for (std::size_t b = 0; b < places; ++b)
-      if (a != b && (a < first.size()) == (b < first.size()))
-        links.add({"pair", 50, 0}, {{a}}, {{b}});
+      if (a != b && (a < places / 2) == (b < places / 2)) links.add({"pair", 50, 0}, {{a}}, {{b}});
   return links;
 }
 
@@ -108,18 +113,6 @@ TEST(AssignByBottleneck, a_shared_link_counts_where_the_sum_is_blind) {
   EXPECT_NEAR(assign_by_bottleneck(flows, links).cost, 1.28, 1e-9);
 }
 
-/// Two sockets: a link each way between them, none within.
-Links two_sockets(std::size_t places) {
-  Links links(places);
-  Order first(places / 2);
-  std::iota(first.begin(), first.end(), std::size_t{0});
-  Order second(places - first.size());
-  std::iota(second.begin(), second.end(), first.size());
-  links.add({"bus", 67.2, 0}, first, second);
-  links.add({"bus back", 67.2, 0}, second, first);
-  return links;
-}
-
 /// Parts of a grid that is open, with bytes between neighbours along x, y and z.
 Square grid_flows(const std::array<std::size_t, 3>& parts) {
   Square flows(parts[0] * parts[1] * parts[2]);
@@ -134,7 +127,7 @@ Square grid_flows(const std::array<std::size_t, 3>& parts) {
 }
 
 TEST(AssignByBottleneck, pairs_without_a_link_are_free) {
-  const Links links = two_sockets(80);
+  const Links links = two_sockets(80, 67.2);
   const Square rates = slowest_rates(links);
   EXPECT_DOUBLE_EQ(rates(0, 79), 67.2);
   EXPECT_DOUBLE_EQ(rates(0, 39), 67.2e3);
@@ -151,7 +144,7 @@ TEST(AssignByBottleneck, pairs_without_a_link_are_free) {
 TEST(AssignByBottleneck, is_no_worse_than_the_order_however_many_places) {
   std::mt19937 random(3);
   for (const std::size_t size : {std::size_t{24}, std::size_t{100}}) {
-    for (const Links& links : {two_groups(size), two_sockets(size)}) {
+    for (const Links& links : {two_groups(size), two_sockets(size, 67.2)}) {
       const Square flows = size == 24 ? random_flows(size, random) : grid_flows({size / 10, 5, 2});
       Order order(size);
       std::iota(order.begin(), order.end(), std::size_t{0});
@@ -166,7 +159,7 @@ TEST(AssignByBottleneck, is_no_worse_than_the_order_however_many_places) {
 TEST(AssignByBottleneck, parts_stay_where_the_search_would_take_too_long) {
   std::mt19937 random(3);
   const Square flows = random_flows(700, random);
-  const Links links = two_sockets(700);
+  const Links links = two_sockets(700, 67.2);
   Order order(700);
   std::iota(order.begin(), order.end(), std::size_t{0});
   const Assignment found = assign_by_bottleneck(flows, links);
