@@ -270,6 +270,10 @@ class STRAKE_API Grid {
   [[nodiscard]] const Index3& extent() const noexcept;
   /// For people: subgrids, fields, and what goes where.
   [[nodiscard]] std::string plan() const;
+  /// The options of this grid, but divided and placed as it is: its counts, and Placement::Given. A
+  /// grid of another radius or extent that is made with them, on a communicator of equal ranks,
+  /// searches no placement, and each rank keeps its part.
+  [[nodiscard]] GridOptions with_this_placement() const;
   /// Writes the exchanges that are planned by now as a graph: `dot -Tsvg PATH` draws the ranks,
   /// with what goes between them. Collective.
   /// \throws Error  on all ranks: the file can't be written

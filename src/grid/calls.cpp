@@ -211,6 +211,13 @@ std::optional<int> Grid::neighbour(Direction direction, int subgrid) const {
   return found->rank;
 }
 std::string Grid::plan() const { return impl_->plan(); }
+GridOptions Grid::with_this_placement() const {
+  GridOptions made = impl_->options;
+  made.counts = impl_->placed.parts.counts();
+  made.placement = Placement::Given;
+  made.subgrid_of = impl_->placed.part_of;
+  return made;
+}
 void Grid::write_vtk(const std::string& path) const { impl_->write_vtk(path); }
 void Grid::write_plan(const std::string& path) const { impl_->write_plan(path); }
 

@@ -159,8 +159,8 @@ class STRAKE_LOCAL Grid::Impl {
   GridOptions options;
   std::vector<Place> places;  ///< of this rank's subgrids
   /// \{ All ranks' subgrids, in the order of ranks, are the places of the parts of the grid.
-  std::vector<int> first_place;    ///< by rank, and how many there are
-  std::vector<int> node_of_place;  ///< numbered from 0 on
+  std::vector<int> first_place;  ///< by rank, and how many there are
+  placement::Homes homes;        ///< by place
   placement::PlacedGrid placed;
   std::vector<int> place_of;  ///< by part
   /// \}
@@ -181,6 +181,7 @@ class STRAKE_LOCAL Grid::Impl {
   void divide();
   /// Gives each place its part. Collective. \throws InvalidArgument, MpiError
   void place();
+  [[nodiscard]] std::vector<int> gathered_islands() const;
   [[nodiscard]] placement::GridToPlace to_place() const;
   [[nodiscard]] placement::PlacedGrid chosen() const;
   [[nodiscard]] std::optional<double> predicted(const placement::PlacedGrid& grid,

@@ -7,14 +7,17 @@
 #include <numeric>
 #include <utility>
 
+#include "device/backend.hpp"
 #include "exchange/choice/choice.hpp"
 #include "exchange/peers/group.hpp"
 #include "grid/impl.hpp"
+#include "machine/islands.hpp"
 #include "machine/profile_state.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/nodes.hpp"
 #include "mpi/real_mpi.hpp"
 #include "placement/forecast.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -39,12 +42,14 @@ PackedGrid packed(const PlacedGrid& placed) {
        {placed.parts.counts(), placed.nodes.value_or(placement::Position{}),
         placed.of_node.value_or(placement::Position{})})
     made.insert(made.end(), counts.begin(), counts.end());
-  made.insert(made.end(), {placed.shares.self, placed.shares.node, placed.shares.network, 0});
+  made.insert(made.end(),
+              {placed.shares.self, placed.shares.node, placed.shares.network, 0, placed.islands});
   made.insert(made.end(), placed.part_of.begin(), placed.part_of.end());
   return made;
 }
 constexpr std::size_t kNanoseconds = 14;  ///< that placing took
-constexpr std::size_t kPackedFields = 15;
+constexpr std::size_t kIslands = 15;
+constexpr std::size_t kPackedFields = 16;
 
 PlacedGrid unpacked(const Index3& extent, const PackedGrid& numbers) {
   const auto position = [&](std::size_t at) {
@@ -59,6 +64,7 @@ PlacedGrid unpacked(const Index3& extent, const PackedGrid& numbers) {
     made.of_node = position(8);
   }
   made.shares = {numbers[11], numbers[12], numbers[13]};
+  made.islands = numbers[kIslands];
   for (std::size_t i = kPackedFields; i < numbers.size(); ++i)
     made.part_of.push_back(static_cast<int>(numbers[i]));
   return made;
@@ -100,11 +106,11 @@ std::optional<double> Grid::Impl::predicted(const PlacedGrid& grid, std::int64_t
   const machine::Located& located = machine::located_here();
   if (!located.profile) return std::nullopt;
   std::vector<machine::PathEnd> end_of(grid.part_of.size());
-  std::vector<int> used(node_of_place.size(), 0);  // places of each node so far
+  std::vector<int> used(homes.node_of.size(), 0);  // places of each node so far
   for (std::size_t place = 0; place < grid.part_of.size(); ++place) {
     machine::PathEnd& end = end_of[static_cast<std::size_t>(grid.part_of[place])];
     end.rank = static_cast<int>(place);
-    end.node = node_of_place[place];
+    end.node = homes.node_of[place];
     const int number = used[static_cast<std::size_t>(end.node)]++;
     if (places.front().in_host_memory()) continue;
     end.memory = MemoryKind::Device;
@@ -120,25 +126,48 @@ std::optional<double> Grid::Impl::predicted(const PlacedGrid& grid, std::int64_t
 
 PlacedGrid Grid::Impl::chosen() const {
   constexpr std::int64_t kOneField = 8;
-  PlacedGrid best = placement::place_grid(to_place(), options.placement, node_of_place);
+  PlacedGrid best = placement::place_grid(to_place(), options.placement, homes);
   if (options.placement != Placement::Model || best.used == Placement::Flat) return best;
-  PlacedGrid flat = placement::place_grid(to_place(), Placement::Flat, node_of_place);
+  PlacedGrid flat = placement::place_grid(to_place(), Placement::Flat, homes);
   const auto expected = predicted(best, kOneField);
   const auto otherwise = predicted(flat, kOneField);
   return expected && otherwise && *otherwise < *expected ? flat : best;
+}
+
+/// The island of each place within its node. Collective.
+std::vector<int> Grid::Impl::gathered_islands() const {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  const DeviceBackend* const backend = device_backend();
+  int in_world = rank;
+  mpi::check(real.MPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
+  const int of_host = machine::own_island(in_world);
+  std::vector<int> own;
+  for (const Place place : places)
+    own.push_back(place.in_host_memory() || settings::number(settings::Id::ranks_per_island) > 0
+                      ? of_host
+                      : machine::island_of_gpu(place.device, backend->device_count()));
+  std::vector<int> counts;
+  for (std::size_t i = 1; i < first_place.size(); ++i)
+    counts.push_back(first_place[i] - first_place[i - 1]);
+  std::vector<int> all(homes.node_of.size());
+  mpi::check(real.MPI_Allgatherv(own.data(), subgrids(), MPI_INT, all.data(), counts.data(),
+                                 first_place.data(), MPI_INT, comm),
+             "MPI_Allgatherv");
+  return all;
 }
 
 void Grid::Impl::place() {
   const std::vector<int> node_of = nodes_of_ranks(comm);
   for (int one = 0; one < ranks; ++one) {
     const auto at = static_cast<std::size_t>(one);
-    node_of_place.insert(node_of_place.end(),
+    homes.node_of.insert(homes.node_of.end(),
                          static_cast<std::size_t>(first_place[at + 1] - first_place[at]),
                          node_of[at]);
   }
+  homes.island_of = mpi::numbered_islands(homes.node_of, gathered_islands());
   std::string fault;
   ErrorCode kind = ErrorCode::Other;
-  PackedGrid numbers(kPackedFields + node_of_place.size());
+  PackedGrid numbers(kPackedFields + homes.node_of.size());
   if (rank == 0) {
     try {
       const auto begin = std::chrono::steady_clock::now();
@@ -164,16 +193,22 @@ std::string Grid::Impl::placement_text() const {
   const auto percent = [&](std::int64_t cells, std::int64_t of) {
     return 100 * static_cast<double>(cells) / static_cast<double>(std::max<std::int64_t>(of, 1));
   };
-  if (std::ranges::all_of(node_of_place, [](int number) { return number == 0; })) return {};
+  if (homes.island_of.empty() &&
+      std::ranges::all_of(homes.node_of, [](int number) { return number == 0; }))
+    return {};
   std::string text = fmt::format("placed {}: ", name_of(placed.used));
   if (placed.nodes)
     text += fmt::format("{} x {} x {} nodes of {} x {} x {}, ", (*placed.nodes)[0],
                         (*placed.nodes)[1], (*placed.nodes)[2], (*placed.of_node)[0],
                         (*placed.of_node)[1], (*placed.of_node)[2]);
   text += fmt::format("{:.1f} % of the bytes leave the nodes", percent(placed.shares.network, all));
+  if (!homes.island_of.empty())
+    text += fmt::format(", {:.1f} % go between islands of a node", percent(placed.islands, all));
   if (placed.used == Placement::Flat) return text + "\n";
-  const PlacedGrid flat = placement::place_grid(to_place(), Placement::Flat, node_of_place);
+  const PlacedGrid flat = placement::place_grid(to_place(), Placement::Flat, homes);
   text += fmt::format("; flat {:.1f} %", percent(flat.shares.network, flat.shares.all()));
+  if (!homes.island_of.empty())
+    text += fmt::format(" and {:.1f} %", percent(flat.islands, flat.shares.all()));
   std::int64_t bytes = 0;
   for (const auto& field : fields) bytes += field->bytes;
   const auto expected = predicted(placed, std::max<std::int64_t>(bytes, 1));

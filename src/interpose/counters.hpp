@@ -63,6 +63,8 @@ struct Totals {
   std::uint64_t order_kept = 0;
   std::uint64_t across_before = 0;
   std::uint64_t across_after = 0;
+  std::uint64_t islands_before = 0;
+  std::uint64_t islands_after = 0;
   std::uint64_t across_all = 0;
   /// \}
   std::uint64_t timed = 0;      ///< ranks whose calls were timed

@@ -167,29 +167,29 @@ void collect(Collector& to, const Adjacency& own) {
 
 /// \param both  both ends of an edge name it
 template <typename Own>
-std::vector<int> order(MPI_Comm comm, const std::vector<int>& node_of, const Own& own, bool both) {
-  Collector collector(comm, node_of.size());
+std::vector<int> order(MPI_Comm comm, const placement::Homes& homes, const Own& own, bool both) {
+  Collector collector(comm, homes.node_of.size());
   collect(collector, own);
   mpi::agree(comm, collector.fault());
-  const std::optional<Words> all = gather(comm, collector.words(), node_of.size());
+  const std::optional<Words> all = gather(comm, collector.words(), homes.node_of.size());
   if (!all) return {};
   const auto make = [&](std::size_t ranks) {
     if (both) require_both_ends(*all);
     return Wanted{graph_of_senders(*all, ranks), {}};
   };
-  return agreed_ordering(comm, make, node_of);
+  return agreed_ordering(comm, make, homes);
 }
 
 }  // namespace
 
-std::vector<int> order_distributed(MPI_Comm comm, const std::vector<int>& node_of,
+std::vector<int> order_distributed(MPI_Comm comm, const placement::Homes& homes,
                                    const NamedEdges& own) {
-  return order(comm, node_of, own, false);
+  return order(comm, homes, own, false);
 }
 
-std::vector<int> order_adjacent(MPI_Comm comm, const std::vector<int>& node_of,
+std::vector<int> order_adjacent(MPI_Comm comm, const placement::Homes& homes,
                                 const Adjacency& own) {
-  return order(comm, node_of, own, true);
+  return order(comm, homes, own, true);
 }
 
 MovedAdjacency::MovedAdjacency(MPI_Comm ordered, int rank, const Adjacency& own,

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "placement/ordering.hpp"
+
 namespace strake::interpose {
 
 /// The arguments of MPI_Dist_graph_create.
@@ -33,9 +35,9 @@ struct Adjacency {
 /// \throws InvalidArgument  on all ranks: a rank that there is not, a negative degree or weight; of
 /// adjacent edges also one that its two ends name a different number of times; the message says
 /// which rank, edge and values
-[[nodiscard]] std::vector<int> order_distributed(MPI_Comm comm, const std::vector<int>& node_of,
+[[nodiscard]] std::vector<int> order_distributed(MPI_Comm comm, const placement::Homes& homes,
                                                  const NamedEdges& own);
-[[nodiscard]] std::vector<int> order_adjacent(MPI_Comm comm, const std::vector<int>& node_of,
+[[nodiscard]] std::vector<int> order_adjacent(MPI_Comm comm, const placement::Homes& homes,
                                               const Adjacency& own);
 /// \}
 

@@ -24,24 +24,24 @@ using mpi::real_mpi;
 struct LastOrdering {
   std::mutex mutex;
   placement::Graph graph;
-  std::vector<int> node_of;
+  placement::Homes homes;
   placement::Ordering found;
 };
 
-placement::Ordering ordering(const Wanted& wanted, const std::vector<int>& node_of) {
+placement::Ordering ordering(const Wanted& wanted, const placement::Homes& homes) {
   LastOrdering& last = ProcessState::part<LastOrdering>();
   const std::lock_guard lock(last.mutex);
-  if (last.node_of == node_of && last.graph == wanted.graph) return last.found;
+  if (last.homes == homes && last.graph == wanted.graph) return last.found;
   std::vector<std::vector<int>> guesses;
-  const std::vector<int> sizes = placement::sizes_of_groups(node_of);
+  const std::vector<int> sizes = placement::sizes_of_groups(homes.node_of);
   if (!wanted.dims.empty()) {
     guesses.push_back(placement::stencil_strips(wanted.dims, sizes));
   } else if (auto guess = placement::scotch_guess(wanted.graph, sizes)) {
     guesses.push_back(*std::move(guess));
   }
-  last.found = placement::ordering_of(wanted.graph, node_of, guesses);
+  last.found = placement::ordering_of(wanted.graph, homes, guesses);
   last.graph = wanted.graph;
-  last.node_of = node_of;
+  last.homes = homes;
   return last.found;
 }
 
@@ -51,15 +51,21 @@ void count_ordering(const placement::Ordering& found, bool helps) noexcept {
   if (!helps) return;
   counts.across_before += static_cast<std::uint64_t>(found.before.across);
   counts.across_after += static_cast<std::uint64_t>(found.after.across);
+  counts.islands_before += static_cast<std::uint64_t>(found.islands_before.across);
+  counts.islands_after += static_cast<std::uint64_t>(found.islands_after.across);
   counts.all += static_cast<std::uint64_t>(found.after.all);
 }
 
-bool helps(const placement::Ordering& found) noexcept {
-  if (found.after.across >= found.before.across) return false;
+/// Whether the weight between groups falls by as much as the user wants.
+bool falls(const placement::Cut& before, const placement::Cut& after) noexcept {
   constexpr double kWorthwhile = 0.9;
-  return mpi::common_wishes().reordered ||
-         static_cast<double>(found.after.across) <=
-             kWorthwhile * static_cast<double>(found.before.across);
+  return after.across < before.across &&
+         (mpi::common_wishes().reordered ||
+          static_cast<double>(after.across) <= kWorthwhile * static_cast<double>(before.across));
+}
+
+bool helps(const placement::Ordering& found) noexcept {
+  return falls(found.before, found.after) || falls(found.islands_before, found.islands_after);
 }
 
 }  // namespace
@@ -72,17 +78,18 @@ int rank_in(MPI_Comm comm) {
 
 ReorderCounts reorder_counts() noexcept { return ProcessState::part<ReorderCounts>(); }
 
-std::vector<int> nodes_to_order(MPI_Comm comm) {
-  const auto is_elsewhere = [](int node) { return node != 0; };
+placement::Homes homes_to_order(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL || mpi::common_wishes().kept || !mpi::in_world() ||
-      std::ranges::none_of(mpi::world_nodes(), is_elsewhere))
+      !mpi::world_has_several())
     return {};
   int is_inter = 1;
   mpi::check(real_mpi().MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
   if (is_inter != 0) return {};
-  std::vector<int> node_of = mpi::nodes_of(comm);
-  if (std::ranges::none_of(node_of, is_elsewhere)) return {};
-  return node_of;
+  placement::Homes homes{mpi::nodes_of(comm), mpi::islands_of(comm)};
+  if (homes.island_of.empty() &&
+      std::ranges::none_of(homes.node_of, [](int node) { return node != 0; }))
+    return {};
+  return homes;
 }
 
 Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodic,
@@ -101,20 +108,21 @@ bool all_willing(MPI_Comm comm, bool willing) {
 }
 
 std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
-                                                    const std::vector<int>& node_of) {
-  placement::Ordering found = ordering(wanted, node_of);
+                                                    const placement::Homes& homes) {
+  placement::Ordering found = ordering(wanted, homes);
   if (!helps(found)) return std::nullopt;
   return found;
 }
 
 std::vector<int> agreed_ordering(MPI_Comm comm, const MakeGraph& make,
-                                 const std::vector<int>& node_of) {
-  std::vector<int> vertex_of(node_of.size() + 1);  // and whether it helps
+                                 const placement::Homes& homes) {
+  const std::size_t ranks = homes.node_of.size();
+  std::vector<int> vertex_of(ranks + 1);  // and whether it helps
   std::string fault;
   ErrorCode kind = ErrorCode::Other;
   if (rank_in(comm) == 0) {
     try {
-      const placement::Ordering found = ordering(make(node_of.size()), node_of);
+      const placement::Ordering found = ordering(make(ranks), homes);
       std::ranges::copy(found.vertex_of, vertex_of.begin());
       vertex_of.back() = helps(found) ? 1 : 0;
       count_ordering(found, helps(found));

@@ -23,6 +23,8 @@ struct ReorderCounts {
   std::uint64_t kept = 0;           ///< placing anew would not help enough
   std::uint64_t across_before = 0;  ///< between nodes, of those that were reordered
   std::uint64_t across_after = 0;
+  std::uint64_t islands_before = 0;  ///< between islands, of one node or of several
+  std::uint64_t islands_after = 0;
   std::uint64_t all = 0;
 };
 [[nodiscard]] ReorderCounts reorder_counts() noexcept;
@@ -38,20 +40,20 @@ using MakeGraph = std::function<Wanted(std::size_t ranks)>;
 [[nodiscard]] Wanted wanted_grid(const std::vector<int>& dims, const std::vector<int>& periodic,
                                  std::size_t ranks);
 
-/// The nodes of the ranks of `comm`, where its ranks may be placed anew. Empty: never, since all
-/// are on one node, or settings forbid it. Alike on all ranks; local.
-[[nodiscard]] std::vector<int> nodes_to_order(MPI_Comm comm);
+/// The nodes and islands of the ranks of `comm`, where its ranks may be placed anew. Without any:
+/// never, since all are on one island, or settings forbid it. Alike on all ranks; local.
+[[nodiscard]] placement::Homes homes_to_order(MPI_Comm comm);
 /// Whether all ranks of `comm` are. Collective. \throws MpiError
 [[nodiscard]] bool all_willing(MPI_Comm comm, bool willing);
 /// The vertex of each rank, or nothing: placing anew does not help enough. Local, and alike
 /// wherever the graph is. The last answer is kept, for calls with an equal graph. \throws
 /// InvalidArgument  as placement::map_graph()
 [[nodiscard]] std::optional<placement::Ordering> helpful_ordering(const Wanted& wanted,
-                                                                  const std::vector<int>& node_of);
+                                                                  const placement::Homes& homes);
 /// As helpful_ordering(), of what the first rank of `comm` finds. Collective.
 /// \throws InvalidArgument and others, on all ranks alike
 [[nodiscard]] std::vector<int> agreed_ordering(MPI_Comm comm, const MakeGraph& make,
-                                               const std::vector<int>& node_of);
+                                               const placement::Homes& homes);
 
 /// A communicator of the ranks of `comm` in another order, which no program sees.
 class OrderedRanks {

@@ -34,9 +34,10 @@ int create_ordered(MPI_Comm comm, MPI_Comm* made, const PassOn& pass_on, const W
   if (t_depth != 0 || g_disabled) return pass_on();
   bool passes = false;
   const auto place = [&] {
-    const std::vector<int> node_of = nodes_to_order(comm);
+    const placement::Homes homes = homes_to_order(comm);
+    const std::size_t ranks = homes.node_of.size();
     std::vector<int> vertex_of;
-    if (!node_of.empty() && all_willing(comm, willing(node_of.size()))) vertex_of = order(node_of);
+    if (ranks > 0 && all_willing(comm, willing(ranks))) vertex_of = order(homes);
     passes = vertex_of.empty();
     if (passes) return MPI_SUCCESS;
     const OrderedRanks ordered(comm, vertex_of);
@@ -100,11 +101,11 @@ int cart_create(Real real, MPI_Comm comm, int ndims, const int* dims, const int*
         if (reorder != 0) grid = grid_of(ndims, dims, periods, ranks);
         return grid.has_value();
       },
-      [&](const std::vector<int>& node_of) {
+      [&](const placement::Homes& homes) {
         const auto make = [&](std::size_t ranks) {
           return wanted_grid(grid->dims, grid->periodic, ranks);
         };
-        return agreed_ordering(comm, make, node_of);
+        return agreed_ordering(comm, make, homes);
       },
       [&](MPI_Comm ordered, const auto&) { return real(ordered, ndims, dims, periods, 0, made); });
 }
@@ -120,9 +121,9 @@ int graph_create(Real real, MPI_Comm comm, int nodes, const int* index, const in
         if (reorder != 0) graph = graph_of(nodes, index, edges, ranks);
         return graph.has_value();
       },
-      [&](const std::vector<int>& node_of) {
+      [&](const placement::Homes& homes) {
         const auto make = [&](std::size_t) { return Wanted{*graph, {}}; };
-        return agreed_ordering(comm, make, node_of);
+        return agreed_ordering(comm, make, homes);
       },
       [&](MPI_Comm ordered, const auto&) { return real(ordered, nodes, index, edges, 0, made); });
 }
@@ -138,8 +139,8 @@ int dist_graph_create(Real real, MPI_Comm comm, int n, const int* sources, const
                                    reorder, made);
       },
       [&](std::size_t) { return reorder != 0; },
-      [&](const std::vector<int>& node_of) {
-        return order_distributed(comm, node_of, {n, sources, degrees, destinations, weights});
+      [&](const placement::Homes& homes) {
+        return order_distributed(comm, homes, {n, sources, degrees, destinations, weights});
       },
       // Each rank names the edges that it did: they are between vertices, whoever names them.
       [&](MPI_Comm ordered, const auto&) {
@@ -161,7 +162,7 @@ int dist_graph_create_adjacent(Real real, MPI_Comm comm, int indegree, const int
                                    destinations, destination_weights, info, reorder, made);
       },
       [&](std::size_t) { return reorder != 0; },
-      [&](const std::vector<int>& node_of) { return order_adjacent(comm, node_of, own); },
+      [&](const placement::Homes& homes) { return order_adjacent(comm, homes, own); },
       [&](MPI_Comm ordered, const std::vector<int>& vertex_of) {
         const MovedAdjacency moved(ordered, rank_in(comm), own, vertex_of);
         const auto [in, out] = moved.get();
@@ -173,8 +174,8 @@ int dist_graph_create_adjacent(Real real, MPI_Comm comm, int indegree, const int
 /// The rank that MPI_Cart_create or MPI_Graph_create would give this one; nothing: as the MPI
 /// library says.
 std::optional<int> mapped_rank(MPI_Comm comm, const Wanted& wanted, int vertices,
-                               const std::vector<int>& node_of) {
-  const auto found = helpful_ordering(wanted, node_of);
+                               const placement::Homes& homes) {
+  const auto found = helpful_ordering(wanted, homes);
   if (!found) return std::nullopt;
   const int vertex = found->vertex_of[static_cast<std::size_t>(rank_in(comm))];
   return vertex < vertices ? vertex : MPI_UNDEFINED;
@@ -186,8 +187,8 @@ int map_ordered(MPI_Comm comm, int* new_rank, const PassOn& pass_on, const Map& 
   std::optional<int> found;
   if (t_depth == 0 && !g_disabled) {
     const int code = guarded(comm, [&] {
-      const std::vector<int> node_of = nodes_to_order(comm);
-      if (!node_of.empty()) found = map(node_of);
+      const placement::Homes homes = homes_to_order(comm);
+      if (!homes.node_of.empty()) found = map(homes);
       return MPI_SUCCESS;
     });
     if (code != MPI_SUCCESS) return code;
@@ -202,13 +203,13 @@ int cart_map(Real real, MPI_Comm comm, int ndims, const int* dims, const int* pe
              int* new_rank) {
   return map_ordered(
       comm, new_rank, [&] { return real(comm, ndims, dims, periods, new_rank); },
-      [&](const std::vector<int>& node_of) -> std::optional<int> {
-        const auto grid = grid_of(ndims, dims, periods, node_of.size());
+      [&](const placement::Homes& homes) -> std::optional<int> {
+        const auto grid = grid_of(ndims, dims, periods, homes.node_of.size());
         if (!grid) return std::nullopt;
         const int positions =
             std::reduce(grid->dims.begin(), grid->dims.end(), 1, std::multiplies());
-        return mapped_rank(comm, wanted_grid(grid->dims, grid->periodic, node_of.size()), positions,
-                           node_of);
+        return mapped_rank(comm, wanted_grid(grid->dims, grid->periodic, homes.node_of.size()),
+                           positions, homes);
       });
 }
 
@@ -217,10 +218,10 @@ int graph_map(Real real, MPI_Comm comm, int nodes, const int* index, const int* 
               int* new_rank) {
   return map_ordered(
       comm, new_rank, [&] { return real(comm, nodes, index, edges, new_rank); },
-      [&](const std::vector<int>& node_of) -> std::optional<int> {
-        const auto graph = graph_of(nodes, index, edges, node_of.size());
+      [&](const placement::Homes& homes) -> std::optional<int> {
+        const auto graph = graph_of(nodes, index, edges, homes.node_of.size());
         if (!graph) return std::nullopt;
-        return mapped_rank(comm, {*graph, {}}, nodes, node_of);
+        return mapped_rank(comm, {*graph, {}}, nodes, homes);
       });
 }
 

@@ -12,6 +12,7 @@
 #include "interpose/inside.hpp"
 #include "interpose/reached.hpp"
 #include "job/names.hpp"
+#include "machine/islands.hpp"
 #include "memory/sharing/arenas.hpp"
 #include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
@@ -127,7 +128,7 @@ void begin_sharing(int rank, bool spawned) noexcept {
   const std::string_view collectives = settings::text(settings::Id::collectives);
   const bool relayed = collectives == "relays";
   const std::string_view reorder = settings::text(settings::Id::reorder);
-  const bool knows_nodes = mpi::learn_nodes();
+  const bool knows_nodes = mpi::learn_nodes(machine::own_island(rank));
   const std::int32_t number =
       mpi::open_own_world({.off = !named || !knows_nodes || library || collectives == "0",
                            .forced = forced != nullptr || relayed || collectives == "pairs",

@@ -142,6 +142,8 @@ void summarise() noexcept {
     totals.order_kept = order.kept;
     totals.across_before = order.across_before;
     totals.across_after = order.across_after;
+    totals.islands_before = order.islands_before;
+    totals.islands_after = order.islands_after;
     totals.across_all = order.all;
     totals.timed = spent.wall > 0 ? 1 : 0;
     totals.wall_ns = static_cast<std::uint64_t>(spent.wall * 1e9);

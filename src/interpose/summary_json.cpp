@@ -151,6 +151,8 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
                        {"kept", totals.order_kept},
                        {"across_before", totals.across_before},
                        {"across_after", totals.across_after},
+                       {"islands_before", totals.islands_before},
+                       {"islands_after", totals.islands_after},
                        {"all", totals.across_all}};
   json["trials"] = trials_json(totals);
   json["calls"] = std::move(calls);

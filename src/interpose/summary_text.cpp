@@ -67,13 +67,20 @@ std::string reorder_lines(const Totals& totals) {
     return fmt::format("  ranks        kept in {}: another order would keep little more in nodes\n",
                        counted(totals.order_kept, "communicator"));
   const double all = static_cast<double>(std::max<std::uint64_t>(totals.across_all, 1));
-  return fmt::format(
+  const auto percent = [all](std::uint64_t weight) {
+    return 100 * static_cast<double>(weight) / all;
+  };
+  std::string text = fmt::format(
       "  ranks        reordered in {}: {:.0f} % of what neighbours exchange leaves the nodes, "
-      "{:.0f} "
-      "% in the given order\n",
-      counted(totals.reordered, "communicator"),
-      100 * static_cast<double>(totals.across_after) / all,
-      100 * static_cast<double>(totals.across_before) / all);
+      "{:.0f} % in the given order\n",
+      counted(totals.reordered, "communicator"), percent(totals.across_after),
+      percent(totals.across_before));
+  if (totals.islands_before > 0)
+    text += fmt::format(
+        "               {:.0f} % leaves the islands of nodes (sockets), {:.0f} % in the given "
+        "order\n",
+        percent(totals.islands_after), percent(totals.islands_before));
+  return text;
 }
 
 using Json = nlohmann::ordered_json;

@@ -3,6 +3,7 @@
 /// mapping algorithms for stencil computations" (stencil strips).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,16 +36,22 @@ struct Cut {
 /// How many vertices each group has; groups are numbered from 0 on.
 [[nodiscard]] std::vector<int> sizes_of_groups(const std::vector<int>& group_of);
 
+/// Edges that a search looks at, where a graph is not large: 6 ms, since all other ranks of a job
+/// may wait for the answer.
+inline constexpr std::size_t kSearched = std::size_t{1} << 20;
+
 /// The group of each vertex: group g has exactly `sizes[g]` vertices, and little weight is across.
 /// Starts from `guesses`, each the groups of all vertices, from consecutive vertices, and from
 /// groups that grow along edges; the result is never worse than the best of these. All calls with
 /// equal arguments return the same. Cost: 0.5 s for 3,072 vertices of 26 neighbours; the number of
 /// edges that are looked at is bounded, 3 s.
+/// \param searched  edges that a search looks at after that, in graphs that are not large
 /// \throws InvalidArgument  sizes that do not add up to the number of vertices, or below 0; an edge
 /// of a vertex that there is not, or of a negative weight; edges that weigh more than 2^61
 /// together; a guess with other sizes; the message names the edge and the values
 [[nodiscard]] std::vector<int> map_graph(const Graph& graph, const std::vector<int>& sizes,
-                                         const std::vector<std::vector<int>>& guesses = {});
+                                         const std::vector<std::vector<int>>& guesses = {},
+                                         std::size_t searched = kSearched);
 
 /// The groups of the positions of a Cartesian grid (the last axis counts fastest, as in
 /// MPI_Cart_create) by stencil strips: strips along the longest axis, about as wide in each other

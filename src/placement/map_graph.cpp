@@ -18,10 +18,6 @@ namespace {
 /// Edges that map_graph() looks at in all: two to three seconds.
 constexpr std::size_t kMostLookedAt = std::size_t{1} << 28;
 
-/// Edges that a search looks at then, where they allow several tries: 6 ms, since all other ranks
-/// of a job may wait for the answer.
-constexpr std::size_t kMostSearched = std::size_t{1} << 20;
-
 /// Neighbours in a graph that is large: it gets no search, and of its guesses only those are made
 /// better that are nearly as good as the best. 5,000 vertices of 26 neighbours.
 constexpr std::size_t kLarge = std::size_t{1} << 17;
@@ -113,7 +109,7 @@ class Search {
 }  // namespace
 
 std::vector<int> map_graph(const Graph& graph, const std::vector<int>& sizes,
-                           const std::vector<std::vector<int>>& guesses) {
+                           const std::vector<std::vector<int>>& guesses, std::size_t searched) {
   require_sizes(graph.vertices, sizes);
   require_edges(graph);
   for (std::size_t i = 0; i < guesses.size(); ++i)
@@ -135,7 +131,7 @@ std::vector<int> map_graph(const Graph& graph, const std::vector<int>& sizes,
     if (!is_large || start.across() - least <= least / 2) edges -= start.improve(edges);
   Refinement& best = *std::ranges::min_element(starts, {}, &Refinement::across);
   if (is_large) return best.group_of();
-  return Search(adjacency, sizes, std::move(best)).run(std::min(edges, kMostSearched)).group_of();
+  return Search(adjacency, sizes, std::move(best)).run(std::min(edges, searched)).group_of();
 }
 
 }  // namespace strake::placement

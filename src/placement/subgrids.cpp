@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "placement/nodes.hpp"
-#include "placement/ordering.hpp"
 #include "strake/error.hpp"
 
 namespace strake::placement {
@@ -38,18 +37,34 @@ Partition flat_parts(const GridToPlace& grid, std::size_t places) {
 }
 
 /// With the shares of what parts exchange.
-PlacedGrid placed(const GridToPlace& grid, const std::vector<int>& node_of, PlacedGrid made) {
-  std::vector<int> node_of_part(node_of.size());
-  for (std::size_t place = 0; place < node_of.size(); ++place)
-    node_of_part[static_cast<std::size_t>(made.part_of[place])] = node_of[place];
-  made.shares = shares_of(made.parts, grid.radius, grid.periodic, node_of_part);
+PlacedGrid placed(const GridToPlace& grid, const Homes& homes, PlacedGrid made) {
+  const auto by_part = [&](const std::vector<int>& by_place) {
+    std::vector<int> numbers(by_place.size());
+    for (std::size_t place = 0; place < by_place.size(); ++place)
+      numbers[static_cast<std::size_t>(made.part_of[place])] = by_place[place];
+    return numbers;
+  };
+  made.shares = shares_of(made.parts, grid.radius, grid.periodic, by_part(homes.node_of));
+  if (homes.island_of.empty()) return made;
+  const Shares of_islands =
+      shares_of(made.parts, grid.radius, grid.periodic, by_part(homes.island_of));
+  made.islands = of_islands.network - made.shares.network;
   return made;
 }
 
-PlacedGrid flat(const GridToPlace& grid, const std::vector<int>& node_of) {
-  return placed(grid, node_of,
-                {flat_parts(grid, node_of.size()),
-                 consecutive_parts(node_of.size()),
+/// What the parts of a grid send each other [cells].
+Graph graph_of(const GridToPlace& grid, const Partition& parts, std::size_t places) {
+  Graph graph{static_cast<int>(places), {}};
+  for_each_flow(parts, grid.radius, grid.periodic, [&](const Flow& flow) {
+    if (flow.from != flow.to) graph.edges.push_back({flow.from, flow.to, flow.cells});
+  });
+  return graph;
+}
+
+PlacedGrid flat(const GridToPlace& grid, const Homes& homes) {
+  return placed(grid, homes,
+                {flat_parts(grid, homes.node_of.size()),
+                 consecutive_parts(homes.node_of.size()),
                  Placement::Flat,
                  {},
                  {},
@@ -100,34 +115,50 @@ std::optional<EvenNodes> even_nodes(const std::vector<int>& node_of) {
   return made;
 }
 
-PlacedGrid nodes_first(const GridToPlace& grid, const std::vector<int>& node_of,
-                       const EvenNodes& even, const NodePartition& division) {
-  PlacedGrid made{division.parts(),     std::vector<int>(node_of.size()),
+PlacedGrid nodes_first(const GridToPlace& grid, const Homes& homes, const EvenNodes& even,
+                       const NodePartition& division) {
+  PlacedGrid made{division.parts(),     std::vector<int>(homes.node_of.size()),
                   Placement::NodeAware, division.nodes(),
                   division.places(),    {}};
-  for (int part = 0; part < static_cast<int>(node_of.size()); ++part) {
+  for (int part = 0; part < static_cast<int>(homes.node_of.size()); ++part) {
     const NodePlace at = division.place_of(part);
     const int place =
         even.places[static_cast<std::size_t>(at.node)][static_cast<std::size_t>(at.number)];
     made.part_of[static_cast<std::size_t>(place)] = part;
   }
-  return placed(grid, node_of, std::move(made));
+  return placed(grid, homes, std::move(made));
 }
 
 /// Parts that exchange much on one node, whatever the division.
-PlacedGrid mapped(const GridToPlace& grid, const std::vector<int>& node_of) {
-  PlacedGrid made{flat_parts(grid, node_of.size()), {}, Placement::NodeAware, {}, {}, {}};
-  Graph graph{static_cast<int>(node_of.size()), {}};
-  for_each_flow(made.parts, grid.radius, grid.periodic, [&](const Flow& flow) {
-    if (flow.from != flow.to) graph.edges.push_back({flow.from, flow.to, flow.cells});
-  });
-  made.part_of = ordering_of(graph, node_of).vertex_of;
-  return placed(grid, node_of, std::move(made));
+PlacedGrid mapped(const GridToPlace& grid, const Homes& homes) {
+  PlacedGrid made{flat_parts(grid, homes.node_of.size()), {}, Placement::NodeAware, {}, {}, {}};
+  const Graph graph = graph_of(grid, made.parts, homes.node_of.size());
+  made.part_of = ordering_of(graph, {homes.node_of}).vertex_of;
+  return placed(grid, homes, std::move(made));
 }
 
-/// The cells that leave the nodes, then those that leave a place alone.
-std::tuple<std::int64_t, std::int64_t> cost_of(const PlacedGrid& placed) {
-  return {placed.shares.network, placed.shares.node};
+/// The same parts on each node, those that exchange much on one island.
+PlacedGrid on_islands(const GridToPlace& grid, const Homes& homes, PlacedGrid placed_before) {
+  if (homes.island_of.empty()) return placed_before;
+  // Places become vertices: the first one is the part that this place has now.
+  Graph graph = graph_of(grid, placed_before.parts, homes.node_of.size());
+  const std::vector<int> place_of = placed_before.place_of();
+  for (Edge& edge : graph.edges) {
+    edge.from = place_of[static_cast<std::size_t>(edge.from)];
+    edge.to = place_of[static_cast<std::size_t>(edge.to)];
+  }
+  PlacedGrid made = placed_before;
+  const std::vector<int> moved = order_on_islands(graph, homes);
+  for (std::size_t place = 0; place < moved.size(); ++place)
+    made.part_of[place] = placed_before.part_of[static_cast<std::size_t>(moved[place])];
+  made.used = Placement::NodeAware;
+  made = placed(grid, homes, std::move(made));
+  return made.islands < placed_before.islands ? made : placed_before;
+}
+
+/// The cells that leave the nodes, then those that leave an island, then those that leave a place.
+std::tuple<std::int64_t, std::int64_t, std::int64_t> cost_of(const PlacedGrid& placed) {
+  return {placed.shares.network, placed.islands, placed.shares.node};
 }
 
 /// The shortest length of a part along the axes along which it has neighbours.
@@ -142,15 +173,15 @@ std::int64_t shortest_of(const Partition& parts, const std::array<bool, 3>& peri
 
 /// Nothing: nodes have equally many places, but each division has parts that are shorter than
 /// `least`.
-std::optional<PlacedGrid> node_aware(const GridToPlace& grid, const std::vector<int>& node_of,
+std::optional<PlacedGrid> node_aware(const GridToPlace& grid, const Homes& homes,
                                      std::int64_t least) {
-  const auto even = even_nodes(node_of);
-  if (!even || !is_free(grid)) return mapped(grid, node_of);
+  const auto even = even_nodes(homes.node_of);
+  if (!even || !is_free(grid)) return mapped(grid, homes);
   const auto places = static_cast<int>(even->places.front().size());
   std::optional<PlacedGrid> best;
   const auto consider = [&](const NodePartition& division) {
     if (shortest_of(division.parts(), grid.periodic) < least) return;
-    PlacedGrid made = nodes_first(grid, node_of, *even, division);
+    PlacedGrid made = nodes_first(grid, homes, *even, division);
     if (!best || cost_of(made) < cost_of(*best)) best = std::move(made);
   };
   consider({grid.extent, even->nodes, places});
@@ -168,35 +199,36 @@ std::uint64_t morton_number(const Position& at) {
   return number;
 }
 
-PlacedGrid along_curve(const GridToPlace& grid, const std::vector<int>& node_of) {
-  PlacedGrid made{flat_parts(grid, node_of.size()),
-                  consecutive_parts(node_of.size()),
+PlacedGrid along_curve(const GridToPlace& grid, const Homes& homes) {
+  PlacedGrid made{flat_parts(grid, homes.node_of.size()),
+                  consecutive_parts(homes.node_of.size()),
                   Placement::Morton,
                   {},
                   {},
                   {}};
   std::ranges::sort(made.part_of, {},
                     [&](int part) { return morton_number(made.parts.position_of(part)); });
-  return placed(grid, node_of, std::move(made));
+  return placed(grid, homes, std::move(made));
 }
 
-PlacedGrid given(const GridToPlace& grid, const std::vector<int>& node_of) {
-  std::vector<bool> seen(node_of.size(), false);
-  if (grid.part_of.size() != node_of.size())
-    throw InvalidArgument(
-        fmt::format("subgrids of {} places are given, of {}", grid.part_of.size(), node_of.size()));
-  for (std::size_t place = 0; place < node_of.size(); ++place) {
+PlacedGrid given(const GridToPlace& grid, const Homes& homes) {
+  std::vector<bool> seen(homes.node_of.size(), false);
+  if (grid.part_of.size() != homes.node_of.size())
+    throw InvalidArgument(fmt::format("subgrids of {} places are given, of {}", grid.part_of.size(),
+                                      homes.node_of.size()));
+  for (std::size_t place = 0; place < homes.node_of.size(); ++place) {
     const int part = grid.part_of[place];
-    if (part < 0 || part >= static_cast<int>(node_of.size()) ||
+    if (part < 0 || part >= static_cast<int>(homes.node_of.size()) ||
         seen[static_cast<std::size_t>(part)])
       throw InvalidArgument(fmt::format(
-          "place {} is given subgrid {} of {}, {}", place, part, node_of.size(),
-          part < 0 || part >= static_cast<int>(node_of.size()) ? "which there is not"
-                                                               : "which another one has"));
+          "place {} is given subgrid {} of {}, {}", place, part, homes.node_of.size(),
+          part < 0 || part >= static_cast<int>(homes.node_of.size()) ? "which there is not"
+                                                                     : "which another one has"));
     seen[static_cast<std::size_t>(part)] = true;
   }
-  return placed(grid, node_of,
-                {flat_parts(grid, node_of.size()), grid.part_of, Placement::Given, {}, {}, {}});
+  return placed(
+      grid, homes,
+      {flat_parts(grid, homes.node_of.size()), grid.part_of, Placement::Given, {}, {}, {}});
 }
 
 }  // namespace
@@ -236,19 +268,20 @@ std::optional<Factors> best_factors(const GridToPlace& grid, int nodes, int plac
   return best;
 }
 
-PlacedGrid place_grid(const GridToPlace& grid, Placement wanted, const std::vector<int>& node_of) {
-  if (wanted == Placement::Given) return given(grid, node_of);
-  if (wanted == Placement::Morton) return along_curve(grid, node_of);
-  PlacedGrid made = flat(grid, node_of);
-  if (wanted == Placement::Flat || made.shares.network == 0) return made;
+PlacedGrid place_grid(const GridToPlace& grid, Placement wanted, const Homes& homes) {
+  if (wanted == Placement::Given) return given(grid, homes);
+  if (wanted == Placement::Morton) return along_curve(grid, homes);
+  PlacedGrid made = flat(grid, homes);
+  if (wanted == Placement::Flat) return made;
+  if (made.shares.network == 0) return on_islands(grid, homes, std::move(made));
   // Fields may have deeper ghost cells than the grid, for which parts must be long enough.
   constexpr std::int64_t kLongEnough = 16;
   const std::int64_t least = std::min(shortest_of(made.parts, grid.periodic),
                                       std::max<std::int64_t>(grid.radius, kLongEnough));
-  std::optional<PlacedGrid> aware = node_aware(grid, node_of, least);
-  if (!aware) return made;
-  if (wanted == Placement::NodeAware) return *std::move(aware);
-  return cost_of(*aware) < cost_of(made) ? *std::move(aware) : made;
+  std::optional<PlacedGrid> aware = node_aware(grid, homes, least);
+  const bool is_better =
+      aware && (wanted == Placement::NodeAware || cost_of(*aware) < cost_of(made));
+  return on_islands(grid, homes, is_better ? *std::move(aware) : std::move(made));
 }
 
 }  // namespace strake::placement

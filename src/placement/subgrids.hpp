@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "placement/ordering.hpp"
 #include "placement/partition.hpp"
 #include "placement/traffic.hpp"
 #include "strake/placement.hpp"
@@ -28,19 +29,18 @@ struct PlacedGrid {
   std::optional<Position> nodes;    ///< along each axis, where the grid is divided among them first
   std::optional<Position> of_node;  ///< parts of a node
   Shares shares;                    ///< [cells]
+  std::int64_t islands = 0;         ///< cells that leave an island and stay in its node
   [[nodiscard]] std::vector<int> place_of() const;  ///< by part
 };
 
-/// By Best never more leaves the nodes than by Flat. On one node NodeAware is Flat. Where the grid
-/// is divided among nodes first, no part is shorter than the shortest one of Flat, unless it has 16
-/// cells and no fewer than the radius.
-/// \param node_of  by place: nodes are numbered from 0 on
-/// \param wanted  Model is taken for Best
-/// Cost: 26 steps a part, and as map_graph() where nodes have different numbers of places or counts
-/// are given. \throws InvalidArgument  `counts` of another number of parts than places; `part_of`
-/// is no permutation of them; the message has the values
-[[nodiscard]] PlacedGrid place_grid(const GridToPlace& grid, Placement wanted,
-                                    const std::vector<int>& node_of);
+/// By Best never more leaves the nodes than by Flat. On one node without islands NodeAware is Flat.
+/// Then the parts of each node go to its islands, by Best and NodeAware. Where the grid is divided
+/// among nodes first, no part is shorter than the shortest one of Flat, unless it has 16 cells and
+/// no fewer than the radius. \param homes  by place \param wanted  Model is taken for Best Cost: 26
+/// steps a part, and as map_graph() where nodes have different numbers of places, counts are given,
+/// or nodes have islands. \throws InvalidArgument  `counts` of another number of parts than places;
+/// `part_of` is no permutation of them; the message has the values
+[[nodiscard]] PlacedGrid place_grid(const GridToPlace& grid, Placement wanted, const Homes& homes);
 
 /// The division among nodes first, along axes so that the fewest cells leave a node, and then a
 /// part: all ways to factor both numbers are compared. Better than bisection where extents or

@@ -95,6 +95,27 @@ TEST(Placing, ranks_of_a_node_get_neighbouring_parts) {
   MPI_Comm_free(&dealt);
 }
 
+TEST(Placing, another_radius_and_extent_keep_the_placement) {
+  for (const Placement placement : {Placement::Best, Placement::Morton}) {
+    const Grid first(MPI_COMM_WORLD, kExtent, {.placement = placement});
+    GridOptions same = first.with_this_placement();
+    expect_ghosts(same);  // of another radius
+    const Index3 longer{2 * kExtent[0], kExtent[1], kExtent[2]};
+    same.radius = 3;
+    const Grid second(MPI_COMM_WORLD, longer, same);
+    const std::vector<Index3> before = lower_corners(first);
+    const std::vector<Index3> after = lower_corners(second);
+    const auto order_of = [](const std::vector<Index3>& corners) {
+      std::vector<std::size_t> order(corners.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::stable_sort(order, {}, [&](std::size_t i) { return corners[i]; });
+      return order;
+    };
+    EXPECT_EQ(order_of(before), order_of(after));
+    EXPECT_EQ(second.owned().upper[1], first.owned().upper[1]);
+  }
+}
+
 TEST(Placing, wrong_orders_are_refused_on_all_ranks) {
   const auto refused = [](const GridOptions& options) {
     return refusal_on_all([&] { const Grid grid(MPI_COMM_WORLD, kExtent, options); });

@@ -33,7 +33,7 @@ TEST(Ordering, pairs_that_are_far_apart_come_to_one_node) {
   const std::vector<int> node_of = {0, 0, 1, 1, 2, 2, 3, 3};
   Graph graph{8, {}};
   for (int vertex = 0; vertex < 8; ++vertex) graph.edges.push_back({vertex, (vertex + 4) % 8, 10});
-  const Ordering found = ordering_of(graph, node_of);
+  const Ordering found = ordering_of(graph, {node_of});
   expect_permutation(found);
   EXPECT_EQ(found.before.across, 80);
   EXPECT_EQ(found.before.all, 80);
@@ -44,10 +44,59 @@ TEST(Ordering, pairs_that_are_far_apart_come_to_one_node) {
 TEST(Ordering, ranks_keep_their_numbers_where_all_is_well) {
   const std::vector<int> node_of = {0, 0, 0, 1, 1, 1, 1};
   const Graph graph = cartesian_graph({7}, {0}, 7);
-  const Ordering found = ordering_of(graph, node_of);
+  const Ordering found = ordering_of(graph, {node_of});
   EXPECT_EQ(found.vertex_of, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(found.after.across, 2);
   EXPECT_EQ(found.before.across, 2);
+}
+
+/// Two islands a node, dealt in turns.
+std::vector<int> islands_in_turns(const std::vector<int>& node_of) {
+  std::vector<int> made;
+  for (std::size_t rank = 0; rank < node_of.size(); ++rank)
+    made.push_back(2 * node_of[rank] + static_cast<int>(rank % 2));
+  return made;
+}
+
+TEST(Ordering, neighbours_of_a_node_come_to_one_island) {
+  // A chain of 16 on two nodes, in order; its ranks are on the islands of their node in turns.
+  std::vector<int> node_of(16);
+  for (std::size_t rank = 8; rank < 16; ++rank) node_of[rank] = 1;
+  const Homes homes{node_of, islands_in_turns(node_of)};
+  const Graph graph = cartesian_graph({16}, {0}, 16);
+  const Ordering found = ordering_of(graph, homes);
+  expect_permutation(found);
+  EXPECT_EQ(found.before.across, 2);
+  EXPECT_EQ(found.after.across, 2);
+  EXPECT_EQ(found.islands_before.across, 30);
+  EXPECT_EQ(found.islands_after.across, 6);
+  EXPECT_EQ(cut_of(graph, nodes_by_vertex(found, node_of)).across, 2);
+  EXPECT_EQ(cut_of(graph, nodes_by_vertex(found, homes.island_of)).across, 6);
+  EXPECT_EQ(found.vertex_of, order_on_islands(graph, homes));
+}
+
+TEST(Ordering, islands_come_after_nodes) {
+  // As above, but nodes are dealt in turns, too.
+  const std::vector<int> node_of = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  std::vector<int> island_of;
+  for (std::size_t rank = 0; rank < node_of.size(); ++rank)
+    island_of.push_back(2 * node_of[rank] + static_cast<int>(rank / 2 % 2));
+  const Graph graph = cartesian_graph({16}, {0}, 16);
+  const Ordering found = ordering_of(graph, {node_of, island_of});
+  expect_permutation(found);
+  EXPECT_EQ(found.after.across, 2);
+  EXPECT_EQ(found.islands_after.across, 6);
+  EXPECT_EQ(cut_of(graph, nodes_by_vertex(found, node_of)).across, 2);
+  EXPECT_EQ(cut_of(graph, nodes_by_vertex(found, island_of)).across, 6);
+}
+
+TEST(Ordering, ranks_keep_their_numbers_where_islands_are_well) {
+  const std::vector<int> node_of = {0, 0, 0, 0, 1, 1, 1, 1};
+  const Homes homes{node_of, {0, 0, 1, 1, 2, 2, 3, 3}};
+  const Graph graph = cartesian_graph({8}, {0}, 8);
+  const std::vector<int> own = {0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(ordering_of(graph, homes).vertex_of, own);
+  EXPECT_EQ(order_on_islands(graph, homes), own);
 }
 
 TEST(Ordering, nodes_dealt_in_turns_get_whole_blocks) {
@@ -55,7 +104,7 @@ TEST(Ordering, nodes_dealt_in_turns_get_whole_blocks) {
   std::vector<int> node_of(16);
   for (int rank = 0; rank < 16; ++rank) node_of[static_cast<std::size_t>(rank)] = rank % 4;
   const Graph graph = cartesian_graph({4, 4}, {0, 0}, 16);
-  const Ordering found = ordering_of(graph, node_of);
+  const Ordering found = ordering_of(graph, {node_of});
   expect_permutation(found);
   EXPECT_EQ(found.before.across, 24);  // all along rows; columns stay within
   EXPECT_EQ(found.after.across, 16);   // blocks of 2 x 2

@@ -10,7 +10,6 @@
 
 #include "device/backend.hpp"
 #include "job/names.hpp"
-#include "machine/socket.hpp"
 #include "memory/sharing/directories.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/communicators.hpp"
@@ -145,7 +144,6 @@ void Group::fill_table() {
   own.world_rank = rank_in_world();
   own.node = static_cast<std::int32_t>(of_node[0]);
   own.pretended = pretended == 0 ? 0 : own.world_rank / pretended;
-  own.socket = machine::current_socket();
   own.device = devices == nullptr ? 0 : devices->identity(-1);
   {
     const std::lock_guard lock(all.mutex);

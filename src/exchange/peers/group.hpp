@@ -30,7 +30,6 @@ struct Member {
   std::int32_t world_rank = -1;  ///< in this rank's MPI_COMM_WORLD; negative: it is of another job
   std::int32_t node = 0;         ///< the lowest rank of the group on that node
   std::int32_t pretended = 0;    ///< the node that STRAKE_RANKS_PER_NODE pretends, of that node's
-  std::int32_t socket = -1;      ///< of the node's processors, where it ran; negative: not known
   std::uint64_t device = 0;      ///< its current device, as DeviceBackend::identity(); 0: none
   /// \{ Where its directory is (peers::Directory::locate()); 0: it shares no memory.
   std::uint64_t directory = 0;
