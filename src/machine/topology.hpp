@@ -1,5 +1,5 @@
-/// \file  The parts of a machine and the links between them, as plain values; hwloc and NVML fill
-/// them.
+/// \file  The parts of a machine and the links between them, as plain values; hwloc, NVML and
+/// sysfs fill them.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,14 @@ struct Link {
   double bytes_per_second = 0;  ///< what it allows one way; 0: not known
 };
 
+/// One port of a network adapter that is up.
+struct Nic {
+  std::string name;       ///< "mlx5_0:1", device and port; "eth0"
+  std::int64_t mbps = 0;  ///< nominal, one way [10^6 bits/s]; 0: not known
+  int node = -1;          ///< NUMA node (its number); -1: not known
+  std::string kind;       ///< "InfiniBand", "Ethernet"
+};
+
 struct Topology {
   std::string host;
   std::vector<Socket> sockets;
@@ -70,6 +78,7 @@ struct Topology {
   std::vector<Cache> caches;
   std::vector<Gpu> gpus;
   std::vector<Link> links;
+  std::vector<Nic> nics;
   std::vector<std::string> notes;  ///< what could not be found, and why
 };
 

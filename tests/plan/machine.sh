@@ -20,7 +20,7 @@ for name in summit dgx-h100 gb200-nvl72 two-socket-xeon; do
   grep -q "^$name " out
   "$strake" plan --machine $name --nodes 2 --grid 1024x1024x512 --radius 2 > "$name"
   grep -q "^Links:    at least [0-9.]* us: .* of node [01]" "$name"
-  grep -q "By the data sheets of $name: no prediction" "$name"
+  grep -q "By the rates of $name: no prediction" "$name"
 done
 "$strake" plan --machine summit --nodes 2 --grid 1536x512x256 --radius 3 --placement node-aware --objective bottleneck --json > out
 python3 - <<'END'

@@ -47,7 +47,7 @@ class Topo : public testing::Test {
  protected:
   Topo() { std::ofstream(profile_) << report_test::json_of(report_test::made_up("made", 4, 1)); }
   ~Topo() override {
-    for (const std::string& path : {profile_, out_, err_, svg_}) std::remove(path.c_str());
+    for (const std::string& path : {profile_, out_, err_, svg_, here_}) std::remove(path.c_str());
   }
 
   /// `nvml`: what the stand-in shows; empty: there is no NVML.
@@ -65,6 +65,7 @@ class Topo : public testing::Test {
   std::string out_ = testing::TempDir() + "strake_topo_out";
   std::string err_ = testing::TempDir() + "strake_topo_err";
   std::string svg_ = testing::TempDir() + "strake_topo.svg";
+  std::string here_ = testing::TempDir() + "strake_topo_here.json";
 };
 
 TEST(Pcie, rates_are_those_after_encoding) {
@@ -304,6 +305,45 @@ TEST_F(Topo, draws_the_machine) {
         << at->str(2);
   }
   EXPECT_GT(texts, 10);
+}
+
+TEST_F(Topo, writes_a_machine_that_plan_reads) {
+  const auto plan = [this] {
+    const std::string command = std::string(STRAKE_COMMAND) + " plan --machine " + here_ +
+                                " --nodes 2 --grid 512x512x512 >" + out_ + " 2>" + err_;
+    return WEXITSTATUS(std::system(command.c_str()));
+  };
+  const Outcome gpus = topo("--nic-gbs 50 --machine-file " + here_, "switch");
+  EXPECT_EQ(gpus.status, 0) << gpus.err;
+  EXPECT_EQ(gpus.out, "");
+  EXPECT_EQ(plan(), 0) << contents(err_);
+  EXPECT_NE(contents(out_).find("us: NICs of 50 GB/s of node 0, sending"), std::string::npos)
+      << contents(out_);
+#ifdef STRAKE_HAS_HWLOC
+  const std::string cores = "--nic-gbs 50 --machine-file " + here_ + " --profile " + profile_;
+  EXPECT_EQ(topo(cores, "none").status, 0) << contents(err_);
+  EXPECT_EQ(json::parse(contents(here_))["places_per_node"], 16);
+  EXPECT_EQ(plan(), 0) << contents(err_);
+#endif
+}
+
+TEST_F(Topo, refuses_a_machine_file_that_lacks_a_number) {
+  EXPECT_EQ(topo("--nic-gbs 50 --machine-file " + here_, "none").status, 2);
+#ifdef STRAKE_HAS_HWLOC
+  EXPECT_NE(contents(err_).find("strake measure --filter '^copy/'"), std::string::npos)
+      << contents(err_);
+#endif
+  EXPECT_EQ(contents(here_), "");
+  EXPECT_EQ(topo("--nic-gbs 50 --machine-file /nowhere/here.json", "switch").status, 2);
+  EXPECT_NE(contents(err_).find("/nowhere/here.json can't be written"), std::string::npos);
+  EXPECT_EQ(topo("--nic-gbs 50", "switch").status, 2);
+  EXPECT_NE(contents(err_).find("--nic-gbs requires --machine-file"), std::string::npos)
+      << contents(err_);
+  for (const char* wrong : {"0", "-1", "nan", "inf", "fast", "5x"}) {
+    const std::string words = std::string("--nic-gbs=") + wrong + " --machine-file " + here_;
+    EXPECT_EQ(topo(words, "switch").status, 2) << wrong;
+    EXPECT_NE(contents(err_).find("is no number above 0"), std::string::npos) << contents(err_);
+  }
 }
 
 TEST_F(Topo, files_that_are_not_there_end_with_2) {

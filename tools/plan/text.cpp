@@ -49,7 +49,7 @@ std::string bound_text(const Question& asked, const Answer& answer) {
   };
   return fmt::format(
       "Links:    {}\n          Default placement, parts in order: {}\n"
-      "          By the data sheets of {}: no prediction\n",
+      "          By the rates of {}: no prediction\n",
       line(*answer.bound), line(*answer.default_bound), asked.machine->name);
 }
 

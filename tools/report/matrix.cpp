@@ -64,6 +64,15 @@ std::size_t BandwidthMatrix::place(const std::string& name) {
   return places.size() - 1;
 }
 
+const Bandwidth* BandwidthMatrix::find(const std::string& from, const std::string& to) const {
+  const auto row = std::find(places.begin(), places.end(), from);
+  const auto column = std::find(places.begin(), places.end(), to);
+  if (row == places.end() || column == places.end()) return nullptr;
+  const Bandwidth& cell = cells[static_cast<std::size_t>(row - places.begin())]
+                               [static_cast<std::size_t>(column - places.begin())];
+  return cell.rate > 0 ? &cell : nullptr;
+}
+
 bool BandwidthMatrix::any() const noexcept {
   for (const auto& row : cells)
     for (const Bandwidth& cell : row)

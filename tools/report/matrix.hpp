@@ -23,6 +23,8 @@ struct BandwidthMatrix {
 
   /// Row or column of a place. A new place is added, as not measured.
   std::size_t place(const std::string& name);
+  /// The bandwidth from one place to another; null if it was not measured.
+  [[nodiscard]] const Bandwidth* find(const std::string& from, const std::string& to) const;
   [[nodiscard]] bool any() const noexcept;
 };
 

@@ -115,7 +115,7 @@ class Drawing {
     // The label of the last GPU's bus is wider than its box.
     const double width =
         std::max({columns_.back().left + columns_.back().width + (gpus ? kGap : 0),
-                  kMargin + (side + 1) * kCellWidth, text_width(cache_line()) + kMargin,
+                  kMargin + (side + 1) * kCellWidth, text_width(parts_line()) + kMargin,
                   any ? text_width(matrix_title()) + kMargin : 0,
                   any ? text_width(report::sizes_text(view_.measured)) + kMargin : 0, 480.0}) +
         kMargin;
@@ -123,7 +123,7 @@ class Drawing {
                           20 * static_cast<double>(machine.notes.size()) + kMargin;
     Svg svg(width, height, "Topology of " + machine.host);
     svg.text({kMargin, 34}, "Topology of " + machine.host, "title");
-    svg.text({kMargin, 56}, cache_line(), "soft");
+    svg.text({kMargin, 56}, parts_line(), "soft");
     draw_sockets(svg);
     draw_gpus(svg);
     draw_nvlinks(svg, links_top);
@@ -140,12 +140,14 @@ class Drawing {
   static double sockets_bottom() { return kSocketsTop + 34 + kNodeHeight + kPad; }
   static double gpus_top() { return sockets_bottom() + kBusHeight; }
 
-  std::string cache_line() const {
+  /// Caches and NICs, which have no boxes.
+  std::string parts_line() const {
     std::string line;
     for (const Cache& cache : view_.machine.caches)
       line += fmt::format("{}L{} {} {} x {}", line.empty() ? "" : ",  ", cache.level, cache.kind,
                           cache.count, report::bytes_text(static_cast<double>(cache.bytes)));
-    return line;
+    const std::string nics = nics_text(view_.machine.nics);
+    return line + (line.empty() || nics.empty() ? "" : ",  ") + nics;
   }
 
   std::string matrix_title() const {
@@ -172,13 +174,8 @@ class Drawing {
   }
 
   double measured(const std::string& from, const std::string& to) const {
-    const auto& places = view_.measured.places;
-    const auto row = std::find(places.begin(), places.end(), from) - places.begin();
-    const auto column = std::find(places.begin(), places.end(), to) - places.begin();
-    const auto count = static_cast<std::ptrdiff_t>(places.size());
-    if (row == count || column == count) return 0;
-    return view_.measured.cells[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)]
-        .rate;
+    const report::Bandwidth* found = view_.measured.find(from, to);
+    return found == nullptr ? 0 : found->rate;
   }
 
   void draw_sockets(Svg& svg) const {

@@ -68,7 +68,7 @@ ordered_json to_json(const View& view) {
   const Topology& machine = view.machine;
   ordered_json json;
   json["host"] = machine.host;
-  for (const char* list : {"sockets", "nodes", "caches", "gpus", "links"})
+  for (const char* list : {"sockets", "nodes", "caches", "gpus", "links", "nics"})
     json[list] = ordered_json::array();
   for (const Socket& socket : machine.sockets)
     json["sockets"].push_back({{"index", socket.index},
@@ -91,6 +91,11 @@ ordered_json to_json(const View& view) {
                               {"threads", cache.threads}});
   for (const Gpu& gpu : machine.gpus) json["gpus"].push_back(gpu_json(gpu));
   for (const Link& link : machine.links) json["links"].push_back(link_json(machine, link));
+  for (const Nic& nic : machine.nics)
+    json["nics"].push_back({{"name", nic.name},
+                            {"kind", nic.kind},
+                            {"node", nic.node < 0 ? ordered_json() : ordered_json(nic.node)},
+                            {"bytes_per_second", known(1e6 * static_cast<double>(nic.mbps) / 8)}});
   json["measured"] = measured_json(view);
   json["notes"] = machine.notes;
   return json;

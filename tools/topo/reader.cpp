@@ -12,6 +12,7 @@ Topology read_machine() {
   if (gethostname(host.data(), host.size() - 1) == 0) machine.host = host.data();
   strake::machine::read_nvml(machine);
   read_hwloc(machine);
+  read_nics(machine, "/sys");
   return machine;
 }
 

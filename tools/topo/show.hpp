@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "machine/topology.hpp"
 #include "report/matrix.hpp"
@@ -13,6 +14,7 @@ using machine::Cache;
 using machine::Gpu;
 using machine::Link;
 using machine::LinkKind;
+using machine::Nic;
 using machine::NumaNode;
 using machine::Socket;
 using machine::Topology;
@@ -32,6 +34,11 @@ struct View {
 
 /// "the profile of HOST, DATE"; says so where it is another machine's. Empty: there is none
 [[nodiscard]] std::string source_text(const View& view);
+
+/// "400 Gb/s"; "?" if the rate is not known
+[[nodiscard]] std::string nic_rate_text(const Nic& nic);
+/// "8 InfiniBand ports of 400 Gb/s, 1 Ethernet port of 10 Gb/s"; empty if there are none
+[[nodiscard]] std::string nics_text(const std::vector<Nic>& nics);
 
 /// "PCIe 5 x16", or empty
 [[nodiscard]] std::string pcie_text(const Gpu& gpu);

@@ -96,6 +96,14 @@ std::string links(const Topology& machine) {
       std::move(rows));
 }
 
+std::string nics(const Topology& machine) {
+  std::vector<Row> rows = {{"NIC", "kind", "rate", "node"}};
+  for (const Nic& nic : machine.nics)
+    rows.push_back(
+        {nic.name, nic.kind, nic_rate_text(nic), nic.node < 0 ? "?" : std::to_string(nic.node)});
+  return table("NICs that are up (rates: nominal, one way)", std::move(rows));
+}
+
 std::string measured(const View& view) {
   if (!view.measured.any()) return {};
   std::vector<Row> rows(1, Row{"from \\ to"});
@@ -118,6 +126,29 @@ std::string source_text(const View& view) {
   return view.source.empty() ? "" : "the profile of " + view.source;
 }
 
+std::string nic_rate_text(const Nic& nic) {
+  if (nic.mbps <= 0) return "?";
+  const double mbps = static_cast<double>(nic.mbps);
+  return nic.mbps < 1000 ? fmt::format("{} Mb/s", nic.mbps) : fmt::format("{:g} Gb/s", mbps / 1e3);
+}
+
+std::string nics_text(const std::vector<Nic>& nics) {
+  std::vector<std::pair<const Nic*, int>> kinds;  // the first of each kind and rate, and how many
+  for (const Nic& nic : nics) {
+    auto found = kinds.begin();
+    while (found != kinds.end() &&
+           (found->first->kind != nic.kind || found->first->mbps != nic.mbps))
+      ++found;
+    if (found == kinds.end()) found = kinds.insert(kinds.end(), {&nic, 0});
+    ++found->second;
+  }
+  std::string text;
+  for (const auto& [nic, count] : kinds)
+    text += (text.empty() ? "" : ", ") + counted(count, nic->kind + " port") + " of " +
+            (nic->mbps > 0 ? nic_rate_text(*nic) : "unknown rate");
+  return text;
+}
+
 std::string pcie_text(const Gpu& gpu) {
   if (gpu.pcie_generation <= 0 || gpu.pcie_width <= 0) return {};
   return fmt::format("PCIe {} x{}", gpu.pcie_generation, gpu.pcie_width);
@@ -127,7 +158,7 @@ std::string to_text(const View& view) {
   const Topology& machine = view.machine;
   std::string text = machine.host.empty() ? "" : fmt::format("Host {}\n\n", machine.host);
   text += sockets(machine) + nodes(machine) + caches(machine) + gpus(machine) + links(machine) +
-          measured(view);
+          nics(machine) + measured(view);
   for (const std::string& note : machine.notes)
     text += command::wrapped(fmt::format("Note: {}.", note), 6, 0) + "\n";
   if (text.size() > 1 && text.ends_with("\n\n")) text.pop_back();

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "command/not_empty.hpp"
 #include "machine/profile.hpp"
@@ -14,6 +18,7 @@
 #include "report/one_size.hpp"
 #include "report/profile_reader.hpp"
 #include "strake/error.hpp"
+#include "topo/machine_file.hpp"
 #include "topo/reader.hpp"
 #include "topo/show.hpp"
 
@@ -49,20 +54,34 @@ View view_of(Topology machine, const std::optional<machine::Profile>& profile) {
   return view;
 }
 
+void write_file(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw Error(fmt::format("{} can't be written", path));
+}
+
+/// Reads a number above 0.
+double above_zero(const std::string& option, const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || next != end || !std::isfinite(number) || number <= 0)
+    throw CLI::ValidationError(option, text + " is no number above 0");
+  return number;
+}
+
 }  // namespace
 
 int run(const Options& options) {
   const auto profile = profile_for(options);
   const View view = view_of(read_machine(), profile);
-  if (!options.svg.empty()) {
-    std::ofstream file(options.svg, std::ios::binary);
-    file << to_svg(view);
-    file.close();
-    if (!file) throw Error(fmt::format("{} can't be written", options.svg));
-  }
+  if (!options.svg.empty()) write_file(options.svg, to_svg(view));
+  if (!options.machine_file.empty())
+    write_file(options.machine_file, to_machine_file(view, options.nic_gbs));
   if (options.json)
     fmt::print("{}\n", to_json(view).dump(2));
-  else if (options.svg.empty())
+  else if (options.svg.empty() && options.machine_file.empty())
     fmt::print("{}", to_text(view));
   return 0;
 }
@@ -79,6 +98,16 @@ Command command(CLI::App& parent) {
                   "Bandwidths from this profile (JSON), not from this machine's")
       ->type_name("FILE")
       ->check(not_empty());
+  CLI::Option* file = app->add_option("--machine-file", options->machine_file,
+                                      "Write this machine as a file for strake plan --machine")
+                          ->type_name("FILE")
+                          ->check(not_empty());
+  app->add_option_function<std::string>(
+         "--nic-gbs",
+         [options](const std::string& text) { options->nic_gbs = above_zero("--nic-gbs", text); },
+         "GB/s of a node's NICs together, one way, for that file; the sum of their rates")
+      ->type_name("GBS")
+      ->needs(file);
   return {app, [options](const auto&) { return run(*options); }};
 }
 
