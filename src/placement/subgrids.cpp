@@ -52,7 +52,7 @@ PlacedGrid placed(const GridToPlace& grid, const Homes& homes, PlacedGrid made) 
   return made;
 }
 
-/// What the parts of a grid send each other [cells].
+/// The cells that the parts of a grid send each other, as a graph.
 Graph graph_of(const GridToPlace& grid, const Partition& parts, std::size_t places) {
   Graph graph{static_cast<int>(places), {}};
   for_each_flow(parts, grid.radius, grid.periodic, [&](const Flow& flow) {
@@ -137,7 +137,7 @@ PlacedGrid mapped(const GridToPlace& grid, const Homes& homes) {
   return placed(grid, homes, std::move(made));
 }
 
-/// The same parts on each node, those that exchange much on one island.
+/// Each node keeps its parts; those that exchange much go to one island.
 PlacedGrid on_islands(const GridToPlace& grid, const Homes& homes, PlacedGrid placed_before) {
   if (homes.island_of.empty()) return placed_before;
   // Places become vertices: the first one is the part that this place has now.

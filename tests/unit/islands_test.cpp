@@ -67,7 +67,7 @@ TEST(Islands, triples_of_gpus_are_islands) {
       const bool near = from / 3 == to / 3;
       put(profile, fmt::format("gpu/{}/{}-{}", near ? "peer" : "no-peer", from, to), 1 << 28,
           near ? 47 : 30);
-      // What kernels do is no rate of copies.
+      // Rates of kernels are none of copies.
       if (near) put(profile, fmt::format("gpu/peer/{}-{}/pull", from, to), 1 << 29, 10);
     }
   }
