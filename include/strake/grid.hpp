@@ -37,9 +37,9 @@ struct GridOptions {
   /// How many subgrids lie along each axis; their product is the number of all. A 0 beside other
   /// numbers counts as 1. All zeroes: by recursive bisection.
   std::array<int, 3> counts{};
-  /// Which subgrid each rank gets. On several nodes subgrids that exchange much are on one node;
-  /// Flat: rank r has the subgrids after those of rank r - 1, x counts fastest. Grid::plan() says
-  /// what was done.
+  /// Which subgrid each rank gets. Subgrids that exchange much are on one node, and one island of
+  /// it; Flat: rank r has the subgrids after those of rank r - 1, x counts fastest. Grid::plan()
+  /// says what was done.
   Placement placement = Placement::Best;
   /// With Placement::Given: the subgrid of each place, by its number (x counts fastest); places are
   /// those of all ranks, in their order.

@@ -181,7 +181,6 @@ class STRAKE_LOCAL Grid::Impl {
   void divide();
   /// Gives each place its part. Collective. \throws InvalidArgument, MpiError
   void place();
-  [[nodiscard]] std::vector<int> gathered_islands() const;
   [[nodiscard]] placement::GridToPlace to_place() const;
   [[nodiscard]] placement::PlacedGrid chosen() const;
   [[nodiscard]] std::optional<double> predicted(const placement::PlacedGrid& grid,

@@ -7,32 +7,19 @@
 #include <numeric>
 #include <utility>
 
-#include "device/backend.hpp"
 #include "exchange/choice/choice.hpp"
-#include "exchange/peers/group.hpp"
+#include "grid/homes.hpp"
 #include "grid/impl.hpp"
-#include "machine/islands.hpp"
 #include "machine/profile_state.hpp"
 #include "mpi/agree.hpp"
-#include "mpi/nodes.hpp"
 #include "mpi/real_mpi.hpp"
 #include "placement/forecast.hpp"
-#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
 namespace {
 
 using placement::PlacedGrid;
-
-/// The node of each rank, numbered from 0 on in the order of their first ranks.
-std::vector<int> nodes_of_ranks(MPI_Comm comm) {
-  std::vector<std::pair<std::int32_t, std::int32_t>> nodes;
-  const auto group = exchange::peers::Group::of(comm);
-  for (const exchange::peers::Member& member : group->members())
-    nodes.emplace_back(member.node, member.pretended);
-  return mpi::numbered(nodes);
-}
 
 /// A placed grid as numbers that travel.
 using PackedGrid = std::vector<std::int64_t>;
@@ -134,37 +121,8 @@ PlacedGrid Grid::Impl::chosen() const {
   return expected && otherwise && *otherwise < *expected ? flat : best;
 }
 
-/// The island of each place within its node. Collective.
-std::vector<int> Grid::Impl::gathered_islands() const {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  const DeviceBackend* const backend = device_backend();
-  int in_world = rank;
-  mpi::check(real.MPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
-  const int of_host = machine::own_island(in_world);
-  std::vector<int> own;
-  for (const Place place : places)
-    own.push_back(place.in_host_memory() || settings::number(settings::Id::ranks_per_island) > 0
-                      ? of_host
-                      : machine::island_of_gpu(place.device, backend->device_count()));
-  std::vector<int> counts;
-  for (std::size_t i = 1; i < first_place.size(); ++i)
-    counts.push_back(first_place[i] - first_place[i - 1]);
-  std::vector<int> all(homes.node_of.size());
-  mpi::check(real.MPI_Allgatherv(own.data(), subgrids(), MPI_INT, all.data(), counts.data(),
-                                 first_place.data(), MPI_INT, comm),
-             "MPI_Allgatherv");
-  return all;
-}
-
 void Grid::Impl::place() {
-  const std::vector<int> node_of = nodes_of_ranks(comm);
-  for (int one = 0; one < ranks; ++one) {
-    const auto at = static_cast<std::size_t>(one);
-    homes.node_of.insert(homes.node_of.end(),
-                         static_cast<std::size_t>(first_place[at + 1] - first_place[at]),
-                         node_of[at]);
-  }
-  homes.island_of = mpi::numbered_islands(homes.node_of, gathered_islands());
+  homes = grid::homes_of(comm, places, first_place);
   std::string fault;
   ErrorCode kind = ErrorCode::Other;
   PackedGrid numbers(kPackedFields + homes.node_of.size());

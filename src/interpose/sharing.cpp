@@ -128,7 +128,8 @@ void begin_sharing(int rank, bool spawned) noexcept {
   const std::string_view collectives = settings::text(settings::Id::collectives);
   const bool relayed = collectives == "relays";
   const std::string_view reorder = settings::text(settings::Id::reorder);
-  const bool knows_nodes = mpi::learn_nodes(machine::own_island(rank));
+  const bool may_reorder = !g_disabled && reorder != "0";
+  const bool knows_nodes = mpi::learn_nodes(may_reorder ? machine::own_island(rank) : 0);
   const std::int32_t number =
       mpi::open_own_world({.off = !named || !knows_nodes || library || collectives == "0",
                            .forced = forced != nullptr || relayed || collectives == "pairs",

@@ -75,7 +75,7 @@ std::string reorder_lines(const Totals& totals) {
       "{:.0f} % in the given order\n",
       counted(totals.reordered, "communicator"), percent(totals.across_after),
       percent(totals.across_before));
-  if (totals.islands_before > 0)
+  if (totals.islands_before != totals.across_before)
     text += fmt::format(
         "               {:.0f} % leaves the islands of nodes (sockets), {:.0f} % in the given "
         "order\n",

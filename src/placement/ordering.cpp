@@ -111,7 +111,11 @@ Ordering ordering_of(const Graph& graph, const Homes& homes,
     made.after = made.before;
   }
   made.vertex_of = vertices_of_ranks(mapped, node_of, sizes.size());
-  if (homes.island_of.empty()) return made;
+  if (homes.island_of.empty()) {
+    made.islands_before = made.before;
+    made.islands_after = made.after;
+    return made;
+  }
   std::vector<int> first(node_of.size());
   for (std::size_t rank = 0; rank < node_of.size(); ++rank)
     first[static_cast<std::size_t>(made.vertex_of[rank])] = homes.island_of[rank];

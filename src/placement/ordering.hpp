@@ -23,7 +23,7 @@ struct Ordering {
   std::vector<int> vertex_of;  ///< by rank: a permutation
   Cut before;                  ///< each rank is the vertex of its number
   Cut after;
-  /// \{ Between islands, of one node or of several.
+  /// \{ Between islands, of one node or of several; a node without islands is one.
   Cut islands_before;
   Cut islands_after;
   /// \}

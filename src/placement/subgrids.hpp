@@ -36,10 +36,15 @@ struct PlacedGrid {
 /// By Best never more leaves the nodes than by Flat. On one node without islands NodeAware is Flat.
 /// Then the parts of each node go to its islands, by Best and NodeAware. Where the grid is divided
 /// among nodes first, no part is shorter than the shortest one of Flat, unless it has 16 cells and
-/// no fewer than the radius. \param homes  by place \param wanted  Model is taken for Best Cost: 26
-/// steps a part, and as map_graph() where nodes have different numbers of places, counts are given,
-/// or nodes have islands. \throws InvalidArgument  `counts` of another number of parts than places;
-/// `part_of` is no permutation of them; the message has the values
+/// no fewer than the radius.
+///
+/// \param homes   by place
+/// \param wanted  Model is taken for Best
+///
+/// Cost: 26 steps a part, and as map_graph() where nodes have different numbers of places, counts
+/// are given, or nodes have islands.
+/// \throws InvalidArgument  `counts` of another number of parts than places; `part_of` is no
+/// permutation of them; the message has the values
 [[nodiscard]] PlacedGrid place_grid(const GridToPlace& grid, Placement wanted, const Homes& homes);
 
 /// The division among nodes first, along axes so that the fewest cells leave a node, and then a

@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,16 +39,35 @@ Profile two_sockets() {
 
 TEST(Islands, sockets_are_islands_where_copies_between_them_are_slower) {
   const Islands found = islands_of(two_sockets());
-  EXPECT_EQ(found.of_numa_node, (std::vector<int>{0, 0, 1, 1}));
+  EXPECT_EQ(found.of_numa_node, (std::map<int, int>{{0, 0}, {1, 0}, {2, 1}, {3, 1}}));
   EXPECT_TRUE(found.of_gpu.empty());
 }
 
-TEST(Islands, the_most_bytes_count) {
+TEST(Islands, all_pairs_are_compared_at_one_size) {
   Profile profile = two_sockets();
   // Small copies are in a cache, and as fast anywhere.
   put(profile, "copy/numa/0-2/flushed", 1 << 10, 100);
   put(profile, "copy/numa/2-0/flushed", 1 << 10, 100);
-  EXPECT_EQ(islands_of(profile).of_numa_node, (std::vector<int>{0, 0, 1, 1}));
+  const std::map<int, int> sockets = {{0, 0}, {1, 0}, {2, 1}, {3, 1}};
+  EXPECT_EQ(islands_of(profile).of_numa_node, sockets);
+  // One disturbed result leaves its size out, for all pairs.
+  Profile disturbed;
+  for (const char* const pair : {"0-0", "0-1", "1-0", "1-1"}) {
+    put(disturbed, fmt::format("copy/numa/{}/flushed", pair), 1 << 20, 12);
+    put(disturbed, fmt::format("copy/numa/{}/flushed", pair), 1 << 26, 20);
+  }
+  disturbed.results[3].doubtful = "other work";
+  EXPECT_TRUE(islands_of(disturbed).of_numa_node.empty());
+}
+
+TEST(Islands, numbers_may_have_gaps) {
+  Profile profile;
+  for (const int from : {0, 8})
+    for (const int to : {0, 8})
+      put(profile, fmt::format("copy/numa/{}-{}/cached", from, to), 1 << 26, from == to ? 20 : 9);
+  EXPECT_EQ(islands_of(profile).of_numa_node, (std::map<int, int>{{0, 0}, {8, 1}}));
+  put(profile, "copy/numa/2000000000-0/cached", 1 << 26, 20);  // no number of a node
+  EXPECT_EQ(islands_of(profile).of_numa_node, (std::map<int, int>{{0, 0}, {8, 1}}));
 }
 
 TEST(Islands, alike_or_not_measured_is_one_island) {
@@ -71,16 +95,38 @@ TEST(Islands, triples_of_gpus_are_islands) {
       if (near) put(profile, fmt::format("gpu/peer/{}-{}/pull", from, to), 1 << 29, 10);
     }
   }
-  EXPECT_EQ(islands_of(profile).of_gpu, (std::vector<int>{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(islands_of(profile).of_gpu,
+            (std::map<int, int>{{0, 0}, {1, 0}, {2, 0}, {3, 1}, {4, 1}, {5, 1}}));
 }
 
-TEST(Islands, processors_of_one_numa_node_are_known) {
-  const auto node = own_numa_node();
-  if (node) {
-    EXPECT_GE(*node, 0);
+/// A made-up tree of the kernel's.
+class NumaNodes : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = testing::TempDir() + "strake_islands_" + std::to_string(getpid());
+    cpu_set_t mine;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(mine), &mine), 0);
+    while (CPU_ISSET(own_, &mine) == 0) ++own_;
   }
-  EXPECT_GE(own_island(0), -1);
-  EXPECT_EQ(island_of_gpu(-1, 1), 0);
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void add(int node, const std::string& processors) {
+    const std::string folder = fmt::format("{}/devices/system/node/node{}", root_, node);
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/cpulist") << processors << "\n";
+  }
+  std::string root_;
+  int own_ = 0;  ///< a processor of this process
+};
+
+TEST_F(NumaNodes, are_those_of_the_processors_that_this_process_may_use) {
+  EXPECT_TRUE(own_numa_nodes(root_).empty());
+  add(0, "9000-9001,9003");
+  add(8, fmt::format("9002,{}-{},9100", own_, own_));
+  EXPECT_EQ(own_numa_nodes(root_), (std::vector<int>{8}));
+  add(9, std::to_string(own_));
+  EXPECT_EQ(own_numa_nodes(root_), (std::vector<int>{8, 9}));
+  add(10, "");
+  EXPECT_EQ(own_numa_nodes(root_), (std::vector<int>{8, 9}));
 }
 
 }  // namespace

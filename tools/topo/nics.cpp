@@ -64,6 +64,9 @@ Port port_of(const fs::path& folder, const std::string& name, std::string_view k
 std::vector<Port> rdma_ports(const fs::path& sysfs) {
   std::vector<Port> ports;
   for (const fs::path& device : entries_of(sysfs / "class/infiniband")) {
+    std::error_code error;
+    if (!fs::exists(device / "device", error))
+      continue;  // software, on a device that counts itself
     for (const fs::path& port : entries_of(device / "ports")) {
       if (!line_of(port / "state").ends_with(" ACTIVE")) continue;
       const bool is_ethernet = line_of(port / "link_layer") == "Ethernet";

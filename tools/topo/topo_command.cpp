@@ -76,9 +76,11 @@ double above_zero(const std::string& option, const std::string& text) {
 int run(const Options& options) {
   const auto profile = profile_for(options);
   const View view = view_of(read_machine(), profile);
+  // Nothing is written where this one can't be made.
+  const std::string machine_file =
+      options.machine_file.empty() ? "" : to_machine_file(view, options.nic_gbs);
   if (!options.svg.empty()) write_file(options.svg, to_svg(view));
-  if (!options.machine_file.empty())
-    write_file(options.machine_file, to_machine_file(view, options.nic_gbs));
+  if (!options.machine_file.empty()) write_file(options.machine_file, machine_file);
   if (options.json)
     fmt::print("{}\n", to_json(view).dump(2));
   else if (options.svg.empty() && options.machine_file.empty())

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "brick/plan.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+
+AnyBrickGrid::AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent,
+                           std::span<const int> shape, std::int64_t element_bytes,
+                           const BrickOptions& options)
+    : AnyBrickGrid(std::make_shared<Plan>(comm, extent, shape, element_bytes, options)) {}
+
+AnyBrickGrid::AnyBrickGrid(std::shared_ptr<Plan> plan)
+    : plan_(std::move(plan)), storage_(std::make_unique<Storage>(size_bytes())) {}
+
+AnyBrickGrid::AnyBrickGrid(AnyBrickGrid&&) noexcept = default;
+AnyBrickGrid& AnyBrickGrid::operator=(AnyBrickGrid&&) noexcept = default;
+AnyBrickGrid::~AnyBrickGrid() = default;
+
+AnyBrickGrid AnyBrickGrid::like() const { return AnyBrickGrid(plan_); }
+
+void AnyBrickGrid::exchange() {
+  start();
+  finish();
+}
+void AnyBrickGrid::start() { plan_->exchange.start(data()); }
+void AnyBrickGrid::finish() { plan_->exchange.wait(); }
+
+int AnyBrickGrid::dims() const noexcept { return plan_->dims; }
+int AnyBrickGrid::fields() const noexcept { return plan_->options.fields; }
+const BrickNumbers& AnyBrickGrid::extent() const noexcept { return plan_->extent; }
+const BrickNumbers& AnyBrickGrid::shape() const noexcept { return plan_->shape; }
+const BrickNumbers& AnyBrickGrid::ghost() const noexcept { return plan_->ghost; }
+const BrickCellBox& AnyBrickGrid::owned_cells() const noexcept { return plan_->owned; }
+
+BrickNumbers AnyBrickGrid::corner(int brick) const {
+  if (brick < 0 || brick >= plan_->decomposition->stored())
+    throw InvalidArgument(fmt::format("brick {} of {}", brick, plan_->decomposition->stored()));
+  const brick::Coordinates& position = plan_->positions[static_cast<std::size_t>(brick)];
+  BrickNumbers made{};
+  for (std::size_t axis = 0; axis < plan_->axes(); ++axis)
+    made[axis] = plan_->owned.lower[axis] + position[axis] * plan_->shape[axis];
+  return made;
+}
+
+std::span<const std::int32_t> AnyBrickGrid::owned() const noexcept {
+  return std::span(plan_->numbers).first(static_cast<std::size_t>(plan_->decomposition->owned()));
+}
+std::span<const std::int32_t> AnyBrickGrid::interior() const noexcept {
+  return owned().first(static_cast<std::size_t>(plan_->decomposition->interior()));
+}
+std::span<const std::int32_t> AnyBrickGrid::surface() const noexcept {
+  return owned().subspan(static_cast<std::size_t>(plan_->decomposition->interior()));
+}
+std::span<const std::int32_t> AnyBrickGrid::ghosts() const noexcept {
+  return std::span(plan_->numbers).subspan(static_cast<std::size_t>(plan_->decomposition->owned()));
+}
+
+int AnyBrickGrid::steps_per_exchange(std::span<const int> reach) const {
+  std::int64_t steps = std::numeric_limits<int>::max();
+  for (std::size_t axis = 0; axis < std::min(reach.size(), plan_->axes()); ++axis) {
+    if (reach[axis] < 0)
+      throw InvalidArgument(fmt::format("a reach of {} along axis {}", reach[axis], axis));
+    if (reach[axis] > 0) steps = std::min(steps, plan_->ghost[axis] / reach[axis]);
+  }
+  return static_cast<int>(steps);
+}
+
+std::span<const std::int32_t> AnyBrickGrid::bricks_of_step(int step, std::span<const int> reach) {
+  if (reach.size() != plan_->axes())
+    throw InvalidArgument(
+        fmt::format("a stencil of {} axes on bricks of {}", reach.size(), plan_->dims));
+  const int steps = steps_per_exchange(reach);
+  if (step < 0 || step >= steps)
+    throw InvalidArgument(fmt::format(
+        "step {} of a stencil that reaches {} cells: ghosts of {} are enough for {} steps after an "
+        "exchange",
+        step, fmt::join(reach, " x "),
+        fmt::join(std::span(plan_->ghost).first(plan_->axes()), " x "), steps));
+  brick::Coordinates rings{};
+  for (std::size_t axis = 0; axis < plan_->axes(); ++axis) {
+    const std::int64_t later = std::int64_t{steps - 1 - step} * reach[axis];
+    rings[axis] = static_cast<int>((later + plan_->shape[axis] - 1) / plan_->shape[axis]);
+  }
+  if (rings == brick::Coordinates{}) return owned();
+  std::vector<std::int32_t>& found = plan_->rings[rings];
+  if (!found.empty()) return found;
+  for (const std::int32_t number : plan_->numbers) {
+    const brick::Coordinates& position = plan_->positions[static_cast<std::size_t>(number)];
+    bool within = true;
+    for (std::size_t axis = 0; axis < plan_->axes(); ++axis) {
+      const int count = plan_->decomposition->counts()[axis];
+      const std::int64_t corner_cell =
+          plan_->owned.lower[axis] + position[axis] * plan_->shape[axis];
+      within = within && position[axis] >= -rings[axis] && position[axis] < count + rings[axis] &&
+               (plan_->options.periodic[axis] ||
+                (corner_cell >= 0 && corner_cell < plan_->extent[axis]));
+    }
+    if (within) found.push_back(number);
+  }
+  return found;
+}
+
+std::byte* AnyBrickGrid::data() noexcept { return storage_->memory.data(); }
+const std::byte* AnyBrickGrid::data() const noexcept { return storage_->memory.data(); }
+std::int64_t AnyBrickGrid::brick_stride() const noexcept { return plan_->stride; }
+std::int64_t AnyBrickGrid::field_offset(int field) const {
+  plan_->require_field(field);
+  return field * (plan_->options.apart ? plan_->decomposition->stored() * plan_->stride
+                                       : plan_->brick_bytes);
+}
+std::int64_t AnyBrickGrid::size_bytes() const noexcept {
+  return plan_->decomposition->stored() * plan_->brick_bytes * plan_->options.fields;
+}
+const std::int64_t* AnyBrickGrid::adjacency() const noexcept { return plan_->adjacency.data(); }
+
+void AnyBrickGrid::copy_from(const void* array, int field, bool with_ghosts) {
+  const std::int64_t offset = field_offset(field);
+  CopyPlan::compile(plan_->of_bricks(with_ghosts), {}, plan_->of_array(with_ghosts), {})
+      .run(data() + offset, static_cast<const std::byte*>(array));
+}
+void AnyBrickGrid::copy_to(void* array, int field, bool with_ghosts) const {
+  const std::int64_t offset = field_offset(field);
+  CopyPlan::compile(plan_->of_array(with_ghosts), {}, plan_->of_bricks(with_ghosts), {})
+      .run(static_cast<std::byte*>(array), data() + offset);
+}
+
+int AnyBrickGrid::messages() const noexcept { return plan_->messages; }
+std::int64_t AnyBrickGrid::bytes_sent() const noexcept { return plan_->exchange.bytes_sent(); }
+
+std::string AnyBrickGrid::plan() const {
+  const auto numbers = [&](const auto& by_axis) {
+    return fmt::format("{}", fmt::join(std::span(by_axis).first(plan_->axes()), " x "));
+  };
+  const brick::Decomposition& stored = *plan_->decomposition;
+  return fmt::format(
+             "{} bricks of {} cells in {} parts; rank {} owns {}: {} bricks inside, {} at the "
+             "surface, and {} of ghosts, {} cells deep\n{} of {} bytes each, {}; {} transfers to "
+             "neighbours, {} bytes, in the order of memory\n",
+             numbers(plan_->bricks.bricks), numbers(plan_->shape),
+             numbers(plan_->division->counts()), plan_->rank, numbers(stored.counts()),
+             stored.interior(), stored.owned() - stored.interior(),
+             stored.stored() - stored.owned(), numbers(plan_->ghost),
+             plan_->options.fields == 1 ? "a field"
+                                        : fmt::format("{} fields", plan_->options.fields),
+             plan_->element_bytes,
+             plan_->options.apart ? "each in bricks of its own" : "together in each brick",
+             plan_->messages, bytes_sent()) +
+         plan_->exchange.plan();
+}
+
+}  // namespace strake

@@ -1,0 +1,184 @@
+// Grids of bricks: every ghost cell has its owner's value, in each form and number of axes; arrays
+// become bricks and come back.
+#include "strake/bricks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "refusal.hpp"
+#include "world.hpp"
+
+namespace strake {
+namespace {
+
+struct Wanted {
+  std::vector<std::int64_t> extent;
+  std::vector<int> shape;
+  BrickOptions options;
+};
+
+/// Visits each cell of a box, x fastest.
+void for_each_cell(const BrickCellBox& box, int dims,
+                   const std::function<void(const BrickNumbers&)>& visit) {
+  BrickNumbers at = box.lower;
+  for (;;) {
+    visit(at);
+    std::size_t axis = 0;
+    for (; axis < static_cast<std::size_t>(dims); ++axis) {
+      if (++at[axis] < box.upper[axis]) break;
+      at[axis] = box.lower[axis];
+    }
+    if (axis == static_cast<std::size_t>(dims)) return;
+  }
+}
+
+/// The owned cells, and all ghosts.
+BrickCellBox stored_cells(const AnyBrickGrid& grid) {
+  BrickCellBox box = grid.owned_cells();
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dims()); ++axis) {
+    box.lower[axis] -= grid.ghost()[axis];
+    box.upper[axis] += grid.ghost()[axis];
+  }
+  return box;
+}
+
+/// The value that belongs at a cell of a field; -1: it is beyond an end of the grid.
+std::int64_t value_at(const Wanted& wanted, BrickNumbers at, int field, int step) {
+  std::int64_t number = 0;
+  for (std::size_t axis = wanted.extent.size(); axis-- > 0;) {
+    const std::int64_t extent = wanted.extent[axis];
+    if (!wanted.options.periodic[axis] && (at[axis] < 0 || at[axis] >= extent)) return -1;
+    number = number * extent + (at[axis] % extent + extent) % extent;
+  }
+  return (number * wanted.options.fields + field) * 2 + step;
+}
+
+std::vector<std::int64_t> values(const AnyBrickGrid& grid, const Wanted& wanted,
+                                 const BrickCellBox& box, int field, int step) {
+  std::vector<std::int64_t> made;
+  for_each_cell(box, grid.dims(),
+                [&](const BrickNumbers& at) { made.push_back(value_at(wanted, at, field, step)); });
+  return made;
+}
+
+void expect_ghosts(const Wanted& wanted) {
+  AnyBrickGrid first(MPI_COMM_WORLD, wanted.extent, wanted.shape, sizeof(std::int64_t),
+                     wanted.options);
+  AnyBrickGrid second = first.like();
+  for (int step = 0; step < 2; ++step) {
+    AnyBrickGrid& grid = step == 0 ? first : second;
+    const BrickCellBox all = stored_cells(grid);
+    for (int field = 0; field < wanted.options.fields; ++field) {
+      const std::vector<std::int64_t> nothing(values(grid, wanted, all, field, step).size(), -1);
+      grid.copy_from(nothing.data(), field, true);
+      grid.copy_from(values(grid, wanted, grid.owned_cells(), field, step).data(), field);
+    }
+    grid.exchange();
+    for (int field = 0; field < wanted.options.fields; ++field) {
+      const std::vector<std::int64_t> expected = values(grid, wanted, all, field, step);
+      std::vector<std::int64_t> found(expected.size());
+      grid.copy_to(found.data(), field, true);
+      EXPECT_EQ(found, expected) << grid.plan();
+    }
+  }
+}
+
+class Bricks : public testing::TestWithParam<BrickForm> {};
+
+constexpr std::array<bool, kMostBrickAxes> kPeriodic{true, true, true, true, true};
+
+TEST_P(Bricks, every_ghost_cell_has_its_owners_value) {
+  const auto with = [&](BrickOptions options) {
+    options.form = GetParam();
+    return options;
+  };
+  expect_ghosts({{64}, {4}, with({.ghost = 8, .periodic = kPeriodic})});
+  expect_ghosts({{64}, {8}, with({.ghost = 3})});
+  expect_ghosts({{40, 24}, {4, 4}, with({.ghost = 4, .periodic = kPeriodic, .fields = 2})});
+  expect_ghosts({{32, 24, 28}, {4, 4, 4}, with({.ghost = 4, .periodic = kPeriodic})});
+  expect_ghosts({{48, 24, 28},
+                 {16, 4, 4},
+                 with({.ghost = 4, .periodic = {true, false, true}, .fields = 3, .apart = true})});
+  expect_ghosts({{8, 8, 12, 16}, {4, 2, 4, 2}, with({.ghost = 2, .periodic = kPeriodic})});
+  expect_ghosts({{4, 4, 4, 4, 8}, {2, 2, 2, 2, 1}, with({.ghost = 1, .periodic = kPeriodic})});
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, Bricks, testing::Values(BrickForm::Layout, BrickForm::Basic),
+                         [](const auto& form) {
+                           return form.param == BrickForm::Layout ? "layout" : "basic";
+                         });
+
+TEST(BrickGrids, bricks_know_their_neighbours) {
+  using S = Shape<4, 2, 2>;
+  BrickGrid<double, S> grid(MPI_COMM_WORLD, {32, 16, 16}, {.ghost = 2, .periodic = kPeriodic});
+  const auto number = [&](BrickNumbers at, int i, int j, int k) {
+    return static_cast<double>(((at[2] + k + 16) % 16 * 16 + (at[1] + j + 16) % 16) * 32 +
+                               (at[0] + i + 32) % 32);
+  };
+  auto view = grid.view();
+  for (const std::int32_t brick : grid.owned())
+    for (int k = 0; k < 2; ++k)
+      for (int j = 0; j < 2; ++j)
+        for (int i = 0; i < 4; ++i) view[brick][k][j][i] = number(grid.corner(brick), i, j, k);
+  grid.exchange();
+  for (const std::int32_t brick : grid.owned())
+    for (int k = -2; k < 4; ++k)
+      for (int j = -2; j < 4; ++j)
+        for (int i = -4; i < 8; ++i)
+          ASSERT_EQ(view[brick][k][j][i], number(grid.corner(brick), i, j, k));
+  EXPECT_EQ(grid.interior().size() + grid.surface().size(), grid.owned().size());
+  EXPECT_FALSE(grid.ghosts().empty());
+}
+
+TEST(BrickGrids, steps_between_exchanges_are_as_many_as_ghosts_allow) {
+  AnyBrickGrid grid(MPI_COMM_WORLD, std::vector<std::int64_t>{64, 64}, std::vector<int>{8, 8}, 8,
+                    {.ghost = 8, .periodic = kPeriodic});
+  const std::vector<int> one{1, 1};
+  const std::vector<int> far{3, 0};
+  EXPECT_EQ(grid.steps_per_exchange(one), 8);
+  EXPECT_EQ(grid.steps_per_exchange(far), 2);
+  EXPECT_EQ(grid.bricks_of_step(7, one).size(), grid.owned().size());
+  EXPECT_EQ(grid.bricks_of_step(0, one).size(), grid.owned().size() + grid.ghosts().size());
+  EXPECT_EQ(grid.bricks_of_step(1, far).size(), grid.owned().size());
+  try {
+    (void)grid.bricks_of_step(8, one);
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "step 8 of a stencil that reaches 1 x 1 cells: ghosts of 8 x 8 are enough for 8 "
+                 "steps after an exchange");
+  }
+}
+
+TEST(BrickGrids, wrong_values_are_refused_on_all_ranks) {
+  const auto refused = [](std::vector<std::int64_t> extent, std::vector<int> shape,
+                          const BrickOptions& options = {}, std::int64_t bytes = 8) {
+    return refusal_on_all(
+        [&] { const AnyBrickGrid grid(MPI_COMM_WORLD, extent, shape, bytes, options); });
+  };
+  EXPECT_EQ(refused({}, {}), "bricks of 0 axes, not of one to 5");
+  EXPECT_EQ(refused({8, 8}, {4}), "bricks of 1 axes in a grid of 2");
+  EXPECT_EQ(
+      refused({64, 30}, {8, 8}),
+      "a grid of 30 cells along axis 1 with bricks of 8: it has to be a multiple of the brick, "
+      "such as 24 or 32");
+  EXPECT_EQ(
+      refused({64, 4}, {8, 8}),
+      "a grid of 4 cells along axis 1 with bricks of 8: it has to be a multiple of the brick, "
+      "such as 8 or 16");
+  EXPECT_EQ(refused({64}, {0}), "a brick of 0 cells along axis 0");
+  EXPECT_EQ(refused({64}, {8}, {.ghost = -1}), "bricks with ghosts of -1 cells");
+  EXPECT_EQ(refused({64}, {8}, {.fields = 0}), "bricks of 0 fields");
+  EXPECT_EQ(refused({64}, {8}, {}, 0), "bricks of elements of 0 bytes");
+  EXPECT_NE(refused({8}, {8}, {.ghost = 9}), "");
+  if (ranks() == 1) return;
+  EXPECT_NE(refused({64, 64}, {8, 8}, {.ghost = rank() == culprit() ? 8 : 16}), "");
+  EXPECT_NE(refused({rank() == culprit() ? 64 : 128}, {8}), "");
+}
+
+}  // namespace
+}  // namespace strake
