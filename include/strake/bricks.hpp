@@ -35,6 +35,11 @@ enum class BrickForm : std::uint8_t {
   /// to all 26 neighbours in 3 dimensions).
   Layout,
   Basic,  ///< each surface region by itself (98); for comparison
+  /// As Layout between nodes. Ranks of one node map each other's bricks, read-only, in the place of
+  /// their ghosts: no byte moves, and an exchange only says that a grid's values are there. One
+  /// step
+  /// an exchange. See before_writing().
+  Mapped,
 };
 
 struct BrickOptions {
@@ -72,15 +77,16 @@ class STRAKE_API AnyBrickGrid {
   /// \throws InvalidArgument  on all ranks: no axis or more than five, an extent that is no
   /// multiple of the brick's (the message says which would be), fewer bricks for a rank than its
   /// ghosts have, values that ranks give differently; `comm` is MPI_COMM_NULL or an
-  /// intercommunicator. MpiError, OutOfMemory
+  /// intercommunicator. Unsupported  form Mapped, and a rank's memory can't be shared (64 arrays of
+  /// a process can); MpiError, OutOfMemory
   AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent, std::span<const int> shape,
                std::int64_t element_bytes, const BrickOptions& options = {});
   AnyBrickGrid(AnyBrickGrid&&) noexcept;
   AnyBrickGrid& operator=(AnyBrickGrid&&) noexcept;
   /// The last grid of those that like() made of one another: collective, as Exchange::~Exchange.
   ~AnyBrickGrid();
-  /// Another grid of the same bricks, all zero, which shares what was planned. Local.
-  /// \throws OutOfMemory
+  /// Another grid of the same bricks, all zero, which shares what was planned. Local; collective
+  /// where the form is Mapped. \throws OutOfMemory; Unsupported  as above
   [[nodiscard]] AnyBrickGrid like() const;
 
   /// Fills the ghost bricks that have an owner: start() and finish(). All ranks call it, for grids
@@ -91,6 +97,11 @@ class STRAKE_API AnyBrickGrid {
   void start();
   void finish();
   /// \}
+  /// Where the form is Mapped, call it before owned bricks of a grid change that was exchanged: it
+  /// returns when no neighbour reads their values any more. It costs nothing where another grid
+  /// that is alike was exchanged since, as where two alternate; else it is as collective as an
+  /// exchange. apply() calls it. Other forms: no effect. \throws  as exchange()
+  void before_writing();
 
   [[nodiscard]] int dims() const noexcept;
   [[nodiscard]] int fields() const noexcept;
@@ -103,7 +114,8 @@ class STRAKE_API AnyBrickGrid {
   /// The global coordinates of a brick's first cell; of a ghost they may be below 0, or past the
   /// extent. \throws InvalidArgument  there is no such brick
   [[nodiscard]] BrickNumbers corner(int brick) const;
-  /// \{ Numbers of bricks: whose neighbours are all owned, the other owned ones, both, and ghosts.
+  /// \{ Numbers of bricks: those that no neighbour gets, the other owned ones, both, and the ghosts
+  /// that lie in this rank's memory.
   [[nodiscard]] std::span<const std::int32_t> interior() const noexcept;
   [[nodiscard]] std::span<const std::int32_t> surface() const noexcept;
   [[nodiscard]] std::span<const std::int32_t> owned() const noexcept;
@@ -128,11 +140,13 @@ class STRAKE_API AnyBrickGrid {
   /// \}
   /// As BrickView::adjacency, from the first brick of a field on. Beyond what is stored a brick is
   /// its own neighbour: what is read there reaches no owned cell within steps_per_exchange().
-  [[nodiscard]] const std::int64_t* adjacency() const noexcept;
+  /// \throws InvalidArgument  there is no such field
+  [[nodiscard]] const std::int64_t* adjacency(int field = 0) const;
 
   /// \{ Copies the owned cells of a field from an array, or to it; with ghosts, all that is stored.
   /// The array is contiguous, x fastest, and of just these cells.
-  /// \throws InvalidArgument  there is no such field
+  /// \throws InvalidArgument  there is no such field; ghosts where some are mapped: they are other
+  /// ranks' bricks
   void copy_from(const void* array, int field = 0, bool with_ghosts = false);
   void copy_to(void* array, int field = 0, bool with_ghosts = false) const;
   /// \}
@@ -170,10 +184,10 @@ class BrickGrid : public AnyBrickGrid {
 
   /// \{ The bricks of a field, as stencils see them. Valid as long as this grid, and moves with it.
   [[nodiscard]] BrickView<T, S> view(int field = 0) {
-    return {reinterpret_cast<T*>(data() + field_offset(field)), adjacency()};
+    return {reinterpret_cast<T*>(data() + field_offset(field)), adjacency(field)};
   }
   [[nodiscard]] BrickView<const T, S> view(int field = 0) const {
-    return {reinterpret_cast<const T*>(data() + field_offset(field)), adjacency()};
+    return {reinterpret_cast<const T*>(data() + field_offset(field)), adjacency(field)};
   }
   /// \}
 
@@ -196,6 +210,7 @@ void apply(const Stencil<Taps>& stencil, BrickGrid<T, S>& from, BrickGrid<T, S>&
   static_assert(Stencil<Taps>::inputs == 1, "of several inputs: Stencil::apply, with their views");
   if (&from == &to) throw InvalidArgument("a stencil that reads and writes one grid of bricks");
   const auto bricks = from.bricks_of_step(step, Stencil<Taps>::reaches());
+  to.before_writing();
   for (int field = 0; field < from.fields(); ++field)
     stencil.template apply<T, S>(bricks, std::as_const(from).view(field), to.view(field));
 }

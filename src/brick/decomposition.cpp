@@ -225,6 +225,7 @@ void Decomposition::add_ghosts(Region from, const Coordinates& neighbour) {
         box.box.upper[at] += shift;
       }
       add(box.box);
+      for (std::int32_t i = 0; i < count; ++i) ghost_bricks_.push_back({from, their_first + i});
     }
     their_first += count;
   }

@@ -58,6 +58,14 @@ class Decomposition {
 
   /// All boxes, in the order of memory: first those that are owned.
   [[nodiscard]] const std::vector<StoredBox>& boxes() const noexcept { return boxes_; }
+  /// A ghost brick: the neighbour that owns it, and its number there. At an end of the grid, of a
+  /// neighbour that there is not.
+  struct Ghost {
+    Region from = 0;
+    std::int32_t number = 0;
+  };
+  /// By number, from owned() on.
+  [[nodiscard]] const std::vector<Ghost>& ghost_bricks() const noexcept { return ghost_bricks_; }
   /// The number of the brick at a position, which is stored.
   [[nodiscard]] std::int32_t brick_at(const Coordinates& position) const noexcept {
     return numbers_[index_of(position)];
@@ -88,6 +96,7 @@ class Decomposition {
   std::int32_t owned_ = 0;
   std::int32_t stored_ = 0;
   std::vector<StoredBox> boxes_;
+  std::vector<Ghost> ghost_bricks_;
   std::vector<std::int32_t> numbers_;  ///< by position, x fastest
   /// \{ By direction: by region, and joined.
   std::array<std::vector<std::vector<BrickRange>>, 2> sends_;

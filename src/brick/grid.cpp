@@ -16,7 +16,7 @@ AnyBrickGrid::AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent,
     : AnyBrickGrid(std::make_shared<Plan>(comm, extent, shape, element_bytes, options)) {}
 
 AnyBrickGrid::AnyBrickGrid(std::shared_ptr<Plan> plan)
-    : plan_(std::move(plan)), storage_(std::make_unique<Storage>(size_bytes())) {}
+    : plan_(std::move(plan)), storage_(std::make_unique<Storage>(*plan_)) {}
 
 AnyBrickGrid::AnyBrickGrid(AnyBrickGrid&&) noexcept = default;
 AnyBrickGrid& AnyBrickGrid::operator=(AnyBrickGrid&&) noexcept = default;
@@ -28,8 +28,22 @@ void AnyBrickGrid::exchange() {
   start();
   finish();
 }
-void AnyBrickGrid::start() { plan_->exchange.start(data()); }
-void AnyBrickGrid::finish() { plan_->exchange.wait(); }
+void AnyBrickGrid::start() {
+  if (plan_->group != nullptr) plan_->signal(storage_->number);
+  plan_->exchange.start(data());
+}
+void AnyBrickGrid::finish() {
+  plan_->exchange.wait();
+  if (plan_->group == nullptr) return;
+  plan_->finish_signals();
+  storage_->round = plan_->rounds;
+}
+
+void AnyBrickGrid::before_writing() {
+  if (plan_->group == nullptr || storage_->round == 0 || storage_->round != plan_->rounds) return;
+  plan_->signal(-1);
+  plan_->finish_signals();
+}
 
 int AnyBrickGrid::dims() const noexcept { return plan_->dims; }
 int AnyBrickGrid::fields() const noexcept { return plan_->options.fields; }
@@ -57,9 +71,7 @@ std::span<const std::int32_t> AnyBrickGrid::interior() const noexcept {
 std::span<const std::int32_t> AnyBrickGrid::surface() const noexcept {
   return owned().subspan(static_cast<std::size_t>(plan_->decomposition->interior()));
 }
-std::span<const std::int32_t> AnyBrickGrid::ghosts() const noexcept {
-  return std::span(plan_->numbers).subspan(static_cast<std::size_t>(plan_->decomposition->owned()));
-}
+std::span<const std::int32_t> AnyBrickGrid::ghosts() const noexcept { return plan_->ghosts; }
 
 int AnyBrickGrid::steps_per_exchange(std::span<const int> reach) const {
   std::int64_t steps = std::numeric_limits<int>::max();
@@ -68,6 +80,8 @@ int AnyBrickGrid::steps_per_exchange(std::span<const int> reach) const {
       throw InvalidArgument(fmt::format("a reach of {} along axis {}", reach[axis], axis));
     if (reach[axis] > 0) steps = std::min(steps, plan_->ghost[axis] / reach[axis]);
   }
+  // Ghosts that are mapped can't be computed here.
+  if (plan_->group != nullptr) steps = std::min<std::int64_t>(steps, 1);
   return static_cast<int>(steps);
 }
 
@@ -79,9 +93,10 @@ std::span<const std::int32_t> AnyBrickGrid::bricks_of_step(int step, std::span<c
   if (step < 0 || step >= steps)
     throw InvalidArgument(fmt::format(
         "step {} of a stencil that reaches {} cells: ghosts of {} are enough for {} steps after an "
-        "exchange",
+        "exchange{}",
         step, fmt::join(reach, " x "),
-        fmt::join(std::span(plan_->ghost).first(plan_->axes()), " x "), steps));
+        fmt::join(std::span(plan_->ghost).first(plan_->axes()), " x "), steps,
+        plan_->group != nullptr ? ", as they are other ranks' bricks (BrickForm::Mapped)" : ""));
   brick::Coordinates rings{};
   for (std::size_t axis = 0; axis < plan_->axes(); ++axis) {
     const std::int64_t later = std::int64_t{steps - 1 - step} * reach[axis];
@@ -117,14 +132,20 @@ std::int64_t AnyBrickGrid::field_offset(int field) const {
 std::int64_t AnyBrickGrid::size_bytes() const noexcept {
   return plan_->decomposition->stored() * plan_->brick_bytes * plan_->options.fields;
 }
-const std::int64_t* AnyBrickGrid::adjacency() const noexcept { return plan_->adjacency.data(); }
+const std::int64_t* AnyBrickGrid::adjacency(int field) const {
+  plan_->require_field(field);
+  return storage_->adjacency.empty() ? plan_->adjacency.data()
+                                     : storage_->adjacency[static_cast<std::size_t>(field)].data();
+}
 
 void AnyBrickGrid::copy_from(const void* array, int field, bool with_ghosts) {
+  plan_->require_own(with_ghosts);
   const std::int64_t offset = field_offset(field);
   CopyPlan::compile(plan_->of_bricks(with_ghosts), {}, plan_->of_array(with_ghosts), {})
       .run(data() + offset, static_cast<const std::byte*>(array));
 }
 void AnyBrickGrid::copy_to(void* array, int field, bool with_ghosts) const {
+  plan_->require_own(with_ghosts);
   const std::int64_t offset = field_offset(field);
   CopyPlan::compile(plan_->of_array(with_ghosts), {}, plan_->of_bricks(with_ghosts), {})
       .run(static_cast<std::byte*>(array), data() + offset);

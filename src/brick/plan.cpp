@@ -31,7 +31,10 @@ AnyBrickGrid::Plan::Plan(MPI_Comm over, std::span<const std::int64_t> wanted,
     divide();
     place();
     name_bricks();
-    link_bricks();
+    if (options.form == BrickForm::Mapped)
+      plan_signals();
+    else
+      adjacency = adjacency_of([this](std::int32_t number) { return number * stride; });
     plan_exchange();
   } catch (...) {
     real.MPI_Comm_free(&comm);
@@ -41,6 +44,8 @@ AnyBrickGrid::Plan::Plan(MPI_Comm over, std::span<const std::int64_t> wanted,
 
 AnyBrickGrid::Plan::~Plan() {
   exchange = Exchange();
+  signals = Exchange();
+  group.reset();
   int over = 0;
   mpi::real_mpi().MPI_Finalized(&over);
   if (over == 0) mpi::real_mpi().MPI_Comm_free(&comm);
@@ -160,6 +165,7 @@ void AnyBrickGrid::Plan::name_bricks() {
     positions = decomposition->positions();
     numbers.resize(positions.size());
     std::iota(numbers.begin(), numbers.end(), 0);
+    ghosts.assign(numbers.begin() + decomposition->owned(), numbers.end());
   } catch (const std::exception& error) {
     fault = error.what();
     kind = kind_of_current_error();
@@ -174,10 +180,10 @@ void AnyBrickGrid::Plan::name_bricks() {
   stride = options.apart ? brick_bytes : brick_bytes * options.fields;
 }
 
-/// Finds the neighbours of each brick.
-void AnyBrickGrid::Plan::link_bricks() {
+std::vector<std::int64_t> AnyBrickGrid::Plan::adjacency_of(
+    const std::function<std::int64_t(std::int32_t number)>& offset_of_ghost) const {
   const auto codes = static_cast<std::size_t>(directions());
-  adjacency.resize(positions.size() * codes);
+  std::vector<std::int64_t> made(positions.size() * codes);
   for (std::size_t number = 0; number < positions.size(); ++number) {
     for (std::size_t code = 0; code < codes; ++code) {
       Coordinates there = positions[number];
@@ -186,9 +192,11 @@ void AnyBrickGrid::Plan::link_bricks() {
       const std::int32_t neighbour = decomposition->is_stored(there)
                                          ? decomposition->brick_at(there)
                                          : static_cast<std::int32_t>(number);
-      adjacency[number * codes + code] = neighbour * stride;
+      made[number * codes + code] =
+          neighbour < decomposition->owned() ? neighbour * stride : offset_of_ghost(neighbour);
     }
   }
+  return made;
 }
 
 void AnyBrickGrid::Plan::plan_exchange() {
@@ -202,6 +210,7 @@ void AnyBrickGrid::Plan::plan_exchange() {
     const auto there = division->neighbour(own, direction);
     if (!there || direction == directions() / 2) continue;
     const int peer = rank_of[static_cast<std::size_t>(*there)];
+    if (is_mapped(peer)) continue;
     for (int array = 0; array < arrays; ++array) {
       const auto layout = [&](const brick::BrickRange& range) {
         return Layout::dense(range.count * stride, array * of_field + range.first * stride);
@@ -221,6 +230,13 @@ void AnyBrickGrid::Plan::plan_exchange() {
 void AnyBrickGrid::Plan::require_field(int field) const {
   if (field < 0 || field >= options.fields)
     throw InvalidArgument(fmt::format("field {} of bricks of {}", field, options.fields));
+}
+
+void AnyBrickGrid::Plan::require_own(bool with_ghosts) const {
+  if (with_ghosts && std::ssize(ghosts) < decomposition->stored() - decomposition->owned())
+    throw InvalidArgument(
+        "ghosts of bricks to or from an array: they are other ranks' bricks (BrickForm::Mapped); "
+        "copy owned cells, or read ghosts by a view");
 }
 
 Layout AnyBrickGrid::Plan::of_bricks(bool with_ghosts) const {

@@ -3,13 +3,16 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "brick/decomposition.hpp"
 #include "brick/division.hpp"
+#include "exchange/peers/group.hpp"
 #include "strake/bricks.hpp"
 #include "strake/copy.hpp"
 #include "strake/exchange.hpp"
@@ -33,12 +36,26 @@ struct AnyBrickGrid::Plan {
   void divide();
   void place();
   void name_bricks();
-  void link_bricks();
+  /// Finds the ranks whose bricks are mapped, and connects this one with them.
+  void plan_signals();
   void plan_exchange();
   /// \}
+  /// Whether a rank's bricks are read where they lie.
+  [[nodiscard]] bool is_mapped(int other) const noexcept;
+  /// The rank that owns a ghost brick; -1: it is beyond an end of the grid.
+  [[nodiscard]] int owner_of(std::int32_t number) const;
+  /// \{ Tells the mapped neighbours a word, and waits for theirs. \throws Error  they differ
+  void signal(std::int64_t word);
+  void finish_signals();
+  /// \}
+  /// The neighbours of each brick, where ghosts lie as told.
+  [[nodiscard]] std::vector<std::int64_t> adjacency_of(
+      const std::function<std::int64_t(std::int32_t number)>& offset_of_ghost) const;
   [[nodiscard]] int directions() const noexcept;
   [[nodiscard]] std::size_t axes() const noexcept { return static_cast<std::size_t>(dims); }
   void require_field(int field) const;
+  /// \throws InvalidArgument  ghosts are asked for, and other ranks have some
+  void require_own(bool with_ghosts) const;
   /// The memory of a field from its first brick on: of all that is stored, or what is owned.
   [[nodiscard]] Layout of_bricks(bool with_ghosts) const;
   /// An array of the same cells, in the same order.
@@ -61,18 +78,39 @@ struct AnyBrickGrid::Plan {
   BrickCellBox owned;
   std::vector<brick::Coordinates> positions;  ///< by brick
   std::vector<std::int32_t> numbers;          ///< 0, 1, … of all bricks
-  std::vector<std::int64_t> adjacency;
-  std::int64_t brick_bytes = 0;  ///< of one field
-  std::int64_t stride = 0;       ///< from brick to brick of a field [bytes]
+  std::vector<std::int32_t> ghosts;           ///< in this rank's memory
+  std::vector<std::int64_t> adjacency;        ///< where no ghosts are mapped
+  std::int64_t brick_bytes = 0;               ///< of one field
+  std::int64_t stride = 0;                    ///< from brick to brick of a field [bytes]
   int messages = 0;
-  Exchange exchange;
+  Exchange exchange;  ///< of bricks, with ranks that are not mapped
+  /// \{ With BrickForm::Mapped.
+  std::shared_ptr<exchange::peers::Group> group;  ///< null: another form
+  std::vector<int> mapped;                        ///< ranks of this node, this one not among them
+  Exchange signals;                               ///< with them
+  std::vector<std::int64_t> words;                ///< the one that goes to them, and one from each
+  int grids = 0;                                  ///< that were made
+  std::int64_t rounds = 0;                        ///< of signals
+  /// \}
   /// Bricks within so many rings of ghosts along each axis.
   std::map<brick::Coordinates, std::vector<std::int32_t>> rings;
 };
 
 struct AnyBrickGrid::Storage {
-  explicit Storage(std::int64_t bytes) : memory(bytes) {}
+  explicit Storage(Plan& plan);
   SharedArray memory;
+  int number = 0;                                    ///< among the grids that are alike
+  std::int64_t round = 0;                            ///< of signals, in which it was exchanged last
+  std::vector<std::vector<std::int64_t>> adjacency;  ///< by field; none: as of the plan
+
+ private:
+  /// The memory of a rank's bricks, as it is mapped here.
+  struct Bricks {
+    const std::byte* first = nullptr;
+    std::int64_t field_bytes = 0;  ///< from field to field
+  };
+  void map(Plan& plan);
+  void link(const Plan& plan, const std::map<int, Bricks>& bricks, int field);
 };
 
 }  // namespace strake

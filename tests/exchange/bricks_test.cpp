@@ -3,9 +3,11 @@
 #include "strake/bricks.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,7 +67,32 @@ std::vector<std::int64_t> values(const AnyBrickGrid& grid, const Wanted& wanted,
   return made;
 }
 
+/// All neighbours of all owned bricks, as stencils see them.
+void expect_neighbours(const AnyBrickGrid& grid, const Wanted& wanted, int field, int step) {
+  int codes = 1;
+  for (int axis = 0; axis < grid.dims(); ++axis) codes *= 3;
+  for (const std::int32_t brick : grid.owned()) {
+    for (int code = 0; code < codes; ++code) {
+      BrickCellBox box{grid.corner(brick), {}};
+      int rest = code;
+      for (std::size_t axis = 0; axis < wanted.extent.size(); ++axis, rest /= 3) {
+        box.lower[axis] += (rest % 3 - 1) * grid.shape()[axis];
+        box.upper[axis] = box.lower[axis] + grid.shape()[axis];
+      }
+      if (value_at(wanted, box.lower, field, step) < 0 && code != codes / 2) continue;
+      const std::int64_t offset =
+          grid.field_offset(field) + grid.adjacency(field)[brick * codes + code];
+      const auto* const found = reinterpret_cast<const std::int64_t*>(grid.data() + offset);
+      const std::vector<std::int64_t> expected = values(grid, wanted, box, field, step);
+      ASSERT_TRUE(std::ranges::equal(std::span(found, expected.size()), expected))
+          << "brick " << brick << ", neighbour " << code << "\n"
+          << grid.plan();
+    }
+  }
+}
+
 void expect_ghosts(const Wanted& wanted) {
+  const bool maps = wanted.options.form == BrickForm::Mapped;
   AnyBrickGrid first(MPI_COMM_WORLD, wanted.extent, wanted.shape, sizeof(std::int64_t),
                      wanted.options);
   AnyBrickGrid second = first.like();
@@ -74,11 +101,13 @@ void expect_ghosts(const Wanted& wanted) {
     const BrickCellBox all = stored_cells(grid);
     for (int field = 0; field < wanted.options.fields; ++field) {
       const std::vector<std::int64_t> nothing(values(grid, wanted, all, field, step).size(), -1);
-      grid.copy_from(nothing.data(), field, true);
+      if (!maps) grid.copy_from(nothing.data(), field, true);
       grid.copy_from(values(grid, wanted, grid.owned_cells(), field, step).data(), field);
     }
     grid.exchange();
     for (int field = 0; field < wanted.options.fields; ++field) {
+      if (wanted.options.ghost > 0) expect_neighbours(grid, wanted, field, step);
+      if (maps) continue;
       const std::vector<std::int64_t> expected = values(grid, wanted, all, field, step);
       std::vector<std::int64_t> found(expected.size());
       grid.copy_to(found.data(), field, true);
@@ -107,9 +136,12 @@ TEST_P(Bricks, every_ghost_cell_has_its_owners_value) {
   expect_ghosts({{4, 4, 4, 4, 8}, {2, 2, 2, 2, 1}, with({.ghost = 1, .periodic = kPeriodic})});
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Bricks, testing::Values(BrickForm::Layout, BrickForm::Basic),
+INSTANTIATE_TEST_SUITE_P(Forms, Bricks,
+                         testing::Values(BrickForm::Layout, BrickForm::Basic, BrickForm::Mapped),
                          [](const auto& form) {
-                           return form.param == BrickForm::Layout ? "layout" : "basic";
+                           return form.param == BrickForm::Layout  ? "layout"
+                                  : form.param == BrickForm::Basic ? "basic"
+                                                                   : "mapped";
                          });
 
 TEST(BrickGrids, bricks_know_their_neighbours) {
@@ -132,6 +164,65 @@ TEST(BrickGrids, bricks_know_their_neighbours) {
           ASSERT_EQ(view[brick][k][j][i], number(grid.corner(brick), i, j, k));
   EXPECT_EQ(grid.interior().size() + grid.surface().size(), grid.owned().size());
   EXPECT_FALSE(grid.ghosts().empty());
+}
+
+TEST(BrickGrids, mapped_bricks_are_read_where_they_lie) {
+  const std::vector<std::int64_t> extent{128, 32};
+  BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped};
+  AnyBrickGrid grid(MPI_COMM_WORLD, extent, std::vector<int>{8, 8}, 8, options);
+  const bool is_alone = ranks_per_node() >= ranks();
+  if (is_alone) {
+    EXPECT_EQ(grid.bytes_sent(), 0) << grid.plan();
+    EXPECT_TRUE(grid.ghosts().empty());
+  }
+  const std::vector<int> reach{1, 1};
+  EXPECT_EQ(grid.steps_per_exchange(reach), 1);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(grid.size_bytes() / 8));
+  const auto sentence = [](const std::function<void()>& wrong) -> std::string {
+    try {
+      wrong();
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(sentence([&] { (void)grid.bricks_of_step(1, reach); }),
+            "step 1 of a stencil that reaches 1 x 1 cells: ghosts of 8 x 8 are enough for 1 steps "
+            "after an exchange, as they are other ranks' bricks (BrickForm::Mapped)");
+  if (is_alone) {
+    EXPECT_NE(sentence([&] { grid.copy_to(values.data(), 0, true); }), "");
+  }
+}
+
+TEST(BrickGrids, nobody_writes_what_a_neighbour_still_reads) {
+  const std::vector<std::int64_t> extent{128, 32};
+  const BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped};
+  AnyBrickGrid grid(MPI_COMM_WORLD, extent, std::vector<int>{8, 8}, 8, options);
+  const Wanted wanted{extent, {8, 8}, options};
+  for (int step = 0; step < 20; ++step) {
+    grid.before_writing();
+    grid.copy_from(values(grid, wanted, grid.owned_cells(), 0, step).data());
+    grid.exchange();
+    if (step % ranks() == rank()) usleep(500);  // others are ahead
+    expect_neighbours(grid, wanted, 0, step);
+  }
+}
+
+TEST(BrickGrids, other_buffers_in_the_same_step_are_an_error) {
+  if (ranks() == 1 || ranks_per_node() < ranks())
+    GTEST_SKIP() << "all are of one node, and several";
+  AnyBrickGrid first(MPI_COMM_WORLD, std::vector<std::int64_t>{256}, std::vector<int>{8}, 8,
+                     {.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped});
+  AnyBrickGrid second = first.like();
+  std::string found;
+  try {
+    (rank() % 2 == 0 ? first : second).exchange();
+  } catch (const Error& error) {
+    found = error.what();
+  }
+  if (ranks() % 2 == 0) {
+    EXPECT_NE(found.find("all ranks exchange and swap them in the same steps"), std::string::npos);
+  }
 }
 
 TEST(BrickGrids, steps_between_exchanges_are_as_many_as_ghosts_allow) {

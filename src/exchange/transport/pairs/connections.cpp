@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "exchange/peers/mapped_arrays.hpp"
 #include "exchange/transport/pairs/matched_transfer.hpp"
 #include "settings/log.hpp"
 #include "state/process_state.hpp"
@@ -335,40 +336,23 @@ void Connections::populate(std::size_t pair, std::size_t schedule, std::int64_t 
 bool Connections::show(std::size_t pair, std::int64_t array, const std::byte* address,
                        ByteRange touched) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
-  const auto region = sharing::Arenas::get().find(address + touched.begin, address + touched.end);
-  if (!region) return false;
-  if (!is_own(pair)) {
-    SharedByAll& all = SharedByAll::get();
-    const std::lock_guard lock(all.mutex);
-    if (!all.directory->announce_once(group_->world_rank(here_[pair].rank), *region)) return false;
-  }
+  const peers::ArrayAddress where = peers::announce_array(
+      *group_, here_[pair].rank, address, address + touched.begin, address + touched.end);
+  if (where.region < 0) return false;
   ArrayPlace& place = arrays()[array];
-  place.generation.store(region->generation, kRelaxed);
-  place.offset.store(
-      reinterpret_cast<std::intptr_t>(address) - reinterpret_cast<std::intptr_t>(region->data),
-      kRelaxed);
-  place.region.store(region->number, kRelaxed);
+  place.generation.store(where.generation, kRelaxed);
+  place.offset.store(where.offset, kRelaxed);
+  place.region.store(where.region, kRelaxed);
   return true;
 }
 
 const std::byte* Connections::find(std::size_t pair, std::int64_t array, ByteRange touched) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   const ArrayPlace& place = here_[pair].their_arrays[array];
-  const std::int32_t number = place.region.load(kRelaxed);
-  if (is_own(pair) || number < 0 || number >= peers::kFirstDeviceRegion) return nullptr;
-  SharedByAll& all = SharedByAll::get();
-  const std::lock_guard lock(all.mutex);
-  // The other rank has announced the region before it named it.
-  const auto found = all.directory->find_announced(group_->world_rank(here_[pair].rank), number,
-                                                   place.generation.load(kRelaxed));
-  if (!found) return nullptr;
-  const std::int64_t offset = place.offset.load(kRelaxed);
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  if (__builtin_add_overflow(offset, touched.begin, &begin) ||
-      __builtin_add_overflow(offset, touched.end, &end) || begin < 0 || end > found->bytes)
-    return nullptr;
-  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(found->data) + offset);
+  return peers::find_array(
+      *group_, here_[pair].rank,
+      {place.region.load(kRelaxed), place.generation.load(kRelaxed), place.offset.load(kRelaxed)},
+      touched.begin, touched.end);
 }
 
 Connections::InDevice Connections::give_device_memory(const std::byte* first,

@@ -1,0 +1,136 @@
+// Bricks of other ranks of the node in the place of ghosts (BrickForm::Mapped): who they are, where
+// their bricks lie, and the words by which ranks say that values are there, and no longer read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "brick/plan.hpp"
+#include "exchange/peers/mapped_arrays.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+
+namespace peers = exchange::peers;
+
+bool AnyBrickGrid::Plan::is_mapped(int other) const noexcept {
+  return group != nullptr && (other == rank || std::ranges::find(mapped, other) != mapped.end());
+}
+
+int AnyBrickGrid::Plan::owner_of(std::int32_t number) const {
+  const auto& found =
+      decomposition->ghost_bricks()[static_cast<std::size_t>(number - decomposition->owned())];
+  const auto part = division->neighbour(part_of[static_cast<std::size_t>(rank)], found.from);
+  return part ? rank_of[static_cast<std::size_t>(*part)] : -1;
+}
+
+void AnyBrickGrid::Plan::plan_signals() {
+  group = peers::Group::of(comm);
+  const int own = part_of[static_cast<std::size_t>(rank)];
+  for (brick::Region direction = 0; direction < directions(); ++direction) {
+    const auto there = division->neighbour(own, direction);
+    const int other = there ? rank_of[static_cast<std::size_t>(*there)] : rank;
+    if (!is_mapped(other) && group->is_near(other)) mapped.push_back(other);
+  }
+  constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::int64_t));
+  ExchangePart part;
+  words.resize(mapped.size() + 1);
+  part.array({}, std::ssize(words) * kWord);
+  for (std::size_t i = 0; i < mapped.size(); ++i) {
+    part.send(mapped[i], 0, 0, Layout::dense(kWord));
+    part.receive(mapped[i], 0, 0, Layout::dense(kWord, static_cast<std::int64_t>(i + 1) * kWord));
+  }
+  signals = Exchange(comm, part);
+  // Ranks may be near, and have no memory to share.
+  std::erase_if(mapped, [this](int other) { return !group->is_connected(other); });
+  std::erase_if(ghosts, [this](std::int32_t number) { return is_mapped(owner_of(number)); });
+}
+
+void AnyBrickGrid::Plan::signal(std::int64_t word) {
+  words[0] = word;
+  signals.start(words.data());
+}
+
+void AnyBrickGrid::Plan::finish_signals() {
+  signals.wait();
+  ++rounds;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (words[i] != words[0])
+      throw Error(fmt::format(
+          "rank {} is at grid {} of bricks that are alike, and a neighbour on its node at grid {} "
+          "(-1: before_writing()): all ranks exchange and swap them in the same steps",
+          rank, words[0], words[i]));
+}
+
+AnyBrickGrid::Storage::Storage(Plan& plan) {
+  // Shorter arrays are not shared.
+  constexpr std::int64_t kShared = 64 << 10;
+  const std::int64_t bytes = std::ssize(plan.positions) * plan.brick_bytes * plan.options.fields;
+  memory = SharedArray(plan.group == nullptr ? bytes : std::max(bytes, kShared));
+  number = plan.grids++;
+  if (plan.group != nullptr) map(plan);
+}
+
+/// Tells the mapped neighbours where the bricks lie, and finds theirs. Collective.
+void AnyBrickGrid::Storage::map(Plan& plan) {
+  struct Told {
+    peers::ArrayAddress where;
+    std::int64_t bytes = 0;
+    std::int64_t field_bytes = 0;  ///< from field to field
+  };
+  const mpi::RealMpi& real = mpi::real_mpi();
+  const std::size_t count = plan.mapped.size();
+  std::vector<Told> own(count), theirs(count);
+  std::vector<MPI_Request> requests(count);
+  const std::int64_t field_bytes =
+      plan.options.apart ? std::ssize(plan.positions) * plan.stride : plan.brick_bytes;
+  constexpr int kTag = 0;
+  constexpr int kLength = sizeof(Told);
+  for (std::size_t i = 0; i < count; ++i)
+    mpi::check(real.MPI_Irecv(&theirs[i], kLength, MPI_BYTE, plan.mapped[i], kTag, plan.comm,
+                              &requests[i]),
+               "MPI_Irecv");
+  for (std::size_t i = 0; i < count; ++i) {
+    own[i] = {peers::announce_array(*plan.group, plan.mapped[i], memory.data(), memory.data(),
+                                    memory.data() + memory.size_bytes()),
+              memory.size_bytes(), field_bytes};
+    mpi::check(real.MPI_Send(&own[i], kLength, MPI_BYTE, plan.mapped[i], kTag, plan.comm),
+               "MPI_Send");
+  }
+  mpi::check(real.MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE),
+             "MPI_Waitall");
+  std::map<int, Bricks> bricks = {{plan.rank, {memory.data(), field_bytes}}};
+  std::string fault;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int other = plan.mapped[i];
+    const std::byte* const there =
+        peers::find_array(*plan.group, other, theirs[i].where, 0, theirs[i].bytes);
+    bricks[other] = {there, theirs[i].field_bytes};
+    if (there == nullptr)
+      fault = fmt::format("rank {} can't map the bricks of rank {}: take another BrickForm",
+                          plan.rank, other);
+  }
+  mpi::agree(plan.comm, fault, ErrorCode::Unsupported);
+  for (int field = 0; field < plan.options.fields; ++field) link(plan, bricks, field);
+}
+
+/// Adds the neighbours of each brick of a field.
+void AnyBrickGrid::Storage::link(const Plan& plan, const std::map<int, Bricks>& bricks, int field) {
+  const auto address = [field](const Bricks& of) {
+    return reinterpret_cast<std::intptr_t>(of.first) + field * of.field_bytes;
+  };
+  const std::intptr_t here = address(bricks.at(plan.rank));
+  adjacency.push_back(plan.adjacency_of([&](std::int32_t one) {
+    const auto owner = bricks.find(plan.owner_of(one));
+    if (owner == bricks.end()) return one * plan.stride;
+    const auto& ghost =
+        plan.decomposition
+            ->ghost_bricks()[static_cast<std::size_t>(number - plan.decomposition->owned())];
+    return address(owner->second) + ghost.number * plan.stride - here;
+  }));
+}
+
+}  // namespace strake
