@@ -41,13 +41,13 @@ template <typename View, int Axes>
 class BrickCells {
  public:
   constexpr BrickCells(const View& view, std::int64_t brick, int code, int inside) noexcept
-      : view_(&view), brick_(brick), code_(code), place_(inside) {}
+      : view_(&view), brick_(brick), code_(code), cell_(inside) {}
   /// The next axis; the cell itself, by reference, if none is left. The brick there must be stored.
   [[nodiscard]] constexpr decltype(auto) operator[](int index) const noexcept {
     constexpr int kExtent = View::shape::extent[Axes - 1];
     const int side = index < 0 ? -1 : index >= kExtent ? 1 : 0;
     const int code = code_ + (side + 1) * neighbours<Axes - 1>;
-    const int inside = place_ * kExtent + index - side * kExtent;
+    const int inside = cell_ * kExtent + index - side * kExtent;
     if constexpr (Axes == 1)
       return view_->data(brick_, code)[inside];
     else
@@ -57,8 +57,8 @@ class BrickCells {
  private:
   const View* view_;
   std::int64_t brick_;
-  int code_;   // of the slower axes
-  int place_;  // within the brick, of the slower axes
+  int code_;  // of the slower axes
+  int cell_;  // within the brick, of the slower axes
 };
 
 /// Bricks of one field, as stencils see them. Owns nothing; a plain value of 16 bytes. Each call

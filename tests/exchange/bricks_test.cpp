@@ -9,9 +9,11 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "refusal.hpp"
+#include "strake/stencil.hpp"
 #include "world.hpp"
 
 namespace strake {
@@ -243,6 +245,99 @@ TEST(BrickGrids, steps_between_exchanges_are_as_many_as_ghosts_allow) {
                  "step 8 of a stencil that reaches 1 x 1 cells: ghosts of 8 x 8 are enough for 8 "
                  "steps after an exchange");
   }
+}
+
+/// Steps of a stencil on a periodic grid, on one rank's array.
+class Reference {
+ public:
+  static constexpr int kX = 32;
+  static constexpr int kY = 24;
+  static constexpr int kZ = 32;
+  static constexpr double kCentre = 0.4;
+  static constexpr double kFace = 0.1;
+  Reference() {
+    for (int k = 0; k < kZ; ++k)
+      for (int j = 0; j < kY; ++j)
+        for (int i = 0; i < kX; ++i) at(i, j, k) = (i * 7 + j * 5 + k * 3) % 16;
+  }
+  double& at(int i, int j, int k) {
+    return values_[static_cast<std::size_t>(((k + kZ) % kZ * kY + (j + kY) % kY) * kX +
+                                            (i + kX) % kX)];
+  }
+  /// In the order of star(): from the lowest cell to the highest.
+  void step() {
+    Reference next;
+    for (int k = 0; k < kZ; ++k)
+      for (int j = 0; j < kY; ++j)
+        for (int i = 0; i < kX; ++i)
+          next.at(i, j, k) = kFace * at(i, j, k - 1) + kFace * at(i, j - 1, k) +
+                             kFace * at(i - 1, j, k) + kCentre * at(i, j, k) +
+                             kFace * at(i + 1, j, k) + kFace * at(i, j + 1, k) +
+                             kFace * at(i, j, k + 1);
+    values_ = next.values_;
+  }
+
+ private:
+  std::vector<double> values_ = std::vector<double>(std::size_t{kX} * kY * kZ);
+};
+
+using HeatBricks = BrickGrid<double, Shape<8, 4, 4>>;
+
+void set(HeatBricks& grid, Reference& from) {
+  auto view = grid.view();
+  for (const std::int32_t brick : grid.owned()) {
+    const BrickNumbers at = grid.corner(brick);
+    for (int k = 0; k < 4; ++k)
+      for (int j = 0; j < 4; ++j)
+        for (int i = 0; i < 8; ++i)
+          view[brick][k][j][i] = from.at(static_cast<int>(at[0]) + i, static_cast<int>(at[1]) + j,
+                                         static_cast<int>(at[2]) + k);
+  }
+}
+
+/// \param exchanged  steps between exchanges
+void expect_heat(BrickForm form, int ghost, int exchanged) {
+  constexpr auto kHeat = star<3, 1>(Reference::kCentre, Reference::kFace);
+  HeatBricks from(MPI_COMM_WORLD, {Reference::kX, Reference::kY, Reference::kZ},
+                  {.ghost = ghost, .periodic = kPeriodic, .form = form});
+  HeatBricks to = from.like();
+  Reference expected;
+  set(from, expected);
+  ASSERT_GE(steps_per_exchange(kHeat, from), exchanged);
+  for (int step = 0; step < 12; ++step) {
+    if (step % exchanged == 0) from.exchange();
+    // The steps that ghosts are enough for are counted from the last one on.
+    apply(kHeat, from, to, steps_per_exchange(kHeat, from) - exchanged + step % exchanged);
+    std::swap(from, to);
+    expected.step();
+  }
+  const auto view = std::as_const(from).view();
+  for (const std::int32_t brick : from.owned()) {
+    const BrickNumbers at = from.corner(brick);
+    for (int k = 0; k < 4; ++k)
+      for (int j = 0; j < 4; ++j)
+        for (int i = 0; i < 8; ++i)
+          ASSERT_NEAR(view[brick][k][j][i],
+                      expected.at(static_cast<int>(at[0]) + i, static_cast<int>(at[1]) + j,
+                                  static_cast<int>(at[2]) + k),
+                      1e-12);
+  }
+}
+
+TEST(BrickStencils, compute_what_one_rank_does) {
+  expect_heat(BrickForm::Layout, 1, 1);
+  expect_heat(BrickForm::Basic, 1, 1);
+  expect_heat(BrickForm::Mapped, 1, 1);
+}
+
+TEST(BrickStencils, deep_ghosts_are_enough_for_several_steps) {
+  expect_heat(BrickForm::Layout, 4, 4);
+  expect_heat(BrickForm::Layout, 4, 3);
+}
+
+TEST(BrickStencils, of_one_grid_into_itself_are_refused) {
+  HeatBricks grid(MPI_COMM_WORLD, {32, 24, 32}, {.periodic = kPeriodic});
+  EXPECT_THROW(apply(star<3, 1>(1.0, 1.0), grid, grid), InvalidArgument);
 }
 
 TEST(BrickGrids, wrong_values_are_refused_on_all_ranks) {

@@ -39,13 +39,20 @@ std::map<int, Mine> by_peer(const ExchangePart& part) {
   return mine;
 }
 
-void put(Words& words, const Transfers& transfers, bool with_layouts) {
+/// Whether a transfer is one piece of host memory.
+bool is_piece(const ExchangePart& part, const ExchangePart::Transfer& transfer) {
+  const Place place = part.arrays()[static_cast<std::size_t>(transfer.array)].place;
+  return place.in_host_memory() && transfer.layout.is_dense();
+}
+
+void put(Words& words, const ExchangePart& part, const Transfers& transfers, bool with_layouts) {
   words.push_back(static_cast<std::int64_t>(transfers.size()));
   for (const ExchangePart::Transfer* transfer : transfers) {
     const Words layout = with_layouts ? encode(transfer->layout) : Words();
     words.push_back(transfer->tag);
     words.push_back(transfer->array);
     words.push_back(transfer->layout.size_bytes());
+    words.push_back(is_piece(part, *transfer) ? 1 : 0);
     words.push_back(static_cast<std::int64_t>(layout.size()));
     words.insert(words.end(), layout.begin(), layout.end());
   }
@@ -57,7 +64,8 @@ struct Theirs {
     int tag = 0;
     int array = 0;
     std::int64_t size_bytes = 0;
-    Layout layout;  ///< empty: it is not told
+    bool dense = false;  ///< one piece of host memory
+    Layout layout;       ///< empty: it is not told
   };
   bool direct = false;
   bool connected = false;
@@ -94,6 +102,7 @@ std::vector<Theirs::Transfer> take(std::span<const std::int64_t>& words) {
     transfer.tag = static_cast<int>(next(words));
     transfer.array = static_cast<int>(next(words));
     transfer.size_bytes = next(words);
+    transfer.dense = next(words) != 0;
     const auto length = static_cast<std::size_t>(next(words));
     if (length > 0) transfer.layout = decode(words.first(length));
     words = words.subspan(length);
@@ -150,8 +159,9 @@ std::string none_of(int tag, std::vector<int> tags) {
 }
 
 /// Pairs this rank's list with the peer's; a fault where they do not fit.
-std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& theirs, bool sends,
-                    int rank, int peer, std::vector<MatchedTransfer>& matched) {
+std::string pair_up(const ExchangePart& part, const Transfers& mine,
+                    const std::vector<Theirs::Transfer>& theirs, bool sends, int rank, int peer,
+                    std::vector<MatchedTransfer>& matched) {
   const auto here = [&](const ExchangePart::Transfer& transfer) {
     return sends ? fmt::format("rank {} sends rank {} {} bytes, {}", rank, peer,
                                transfer.layout.size_bytes(), named(transfer))
@@ -173,8 +183,8 @@ std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& 
     if (mine[i]->layout.size_bytes() != theirs[i].size_bytes)
       return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].size_bytes);
     if (mine[i]->layout.size_bytes() == 0) continue;  // nothing to move
-    matched.push_back(
-        {mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout, theirs[i].array, 0});
+    matched.push_back({mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout,
+                       theirs[i].array, theirs[i].dense && is_piece(part, *mine[i])});
   }
   return {};
 }
@@ -241,8 +251,8 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
     words.push_back(connected[peer] = group.is_connected(peer) ? 1 : 0);
     put(words, places);
     const bool with_layouts = peer == rank || group.is_near(peer);
-    put(words, own.sends, with_layouts);
-    put(words, own.receives, with_layouts);
+    put(words, part, own.sends, with_layouts);
+    put(words, part, own.receives, with_layouts);
   }
   std::string fault = fault_of_lengths(out, rank);
   setup.agree(fault);
@@ -257,9 +267,10 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
     theirs.direct = direct && theirs.direct;
     theirs.connected = connected[peer] != 0 && theirs.connected;
     std::vector<MatchedTransfer> sends, receives;
-    if (fault.empty()) fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, sends);
     if (fault.empty())
-      fault = pair_up(mine[peer].receives, theirs.sends, false, rank, peer, receives);
+      fault = pair_up(part, mine[peer].sends, theirs.receives, true, rank, peer, sends);
+    if (fault.empty())
+      fault = pair_up(part, mine[peer].receives, theirs.sends, false, rank, peer, receives);
     pairs.add(peer, theirs, std::move(sends), &NegotiatedPair::sends);
     pairs.add(peer, theirs, std::move(receives), &NegotiatedPair::receives);
   }

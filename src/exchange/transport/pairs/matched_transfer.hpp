@@ -21,6 +21,7 @@ struct MatchedTransfer {
   Layout mine;
   Layout theirs;  ///< empty if the other end is on another node
   int their_array = 0;
+  bool dense = false;  ///< at both ends, which are in host memory
   /// \{ As the schedule has it.
   std::int64_t packed_at = 0;  ///< among its packed bytes
   bool mine_in_place = false;  ///< this rank's bytes may be read in their array

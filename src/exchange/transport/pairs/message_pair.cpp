@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "exchange/transport/launch_batcher.hpp"
@@ -17,8 +18,16 @@ namespace {
 /// Sections have about so many bytes: both ranks cut alike. A device packs one in 20 us, and a
 /// request costs some microseconds. [bytes]
 constexpr std::int64_t kSection = 1 << 20;
-// No section has more than three times as many.
+// No section that is packed has more than three times as many.
 static_assert(3 * kSection < std::numeric_limits<int>::max());
+
+/// One piece of memory of so many bytes costs less as a message by itself than packed: a copy of
+/// them at either end takes as long as a message does. [bytes]
+constexpr std::int64_t kPiece = 32 << 10;
+constexpr std::int64_t kMostOfPiece = 1 << 30;
+
+/// How long an object that gives up waits for the MPI library to read a piece of the user's memory.
+constexpr std::chrono::seconds kSendPatience{2};
 
 }  // namespace
 
@@ -33,17 +42,29 @@ std::vector<MessagePair::Section> MessagePair::sections_of(std::size_t which) co
       const MatchedTransfer& transfer = schedule.transfers()[i];
       const std::int64_t bytes = transfer.mine.size_bytes();
       const std::int64_t begin = at + transfer.packed_at;
+      if (transfer.dense && bytes >= kPiece) {
+        for (std::int64_t from = 0; from < bytes; from += kMostOfPiece) {
+          const ByteRange part{from, std::min(from + kMostOfPiece, bytes)};
+          made.push_back({{begin + part.begin, begin + part.end},
+                          {{pair, {i, i + 1, part}}},
+                          &transfer,
+                          part});
+        }
+        open = false;
+        continue;
+      }
       const std::int64_t parts = std::max<std::int64_t>(bytes / kSection, 1);
       if (parts > 1) {
         const std::int64_t longest = whole_lines((bytes + parts - 1) / parts);
         for (std::int64_t from = 0; from < bytes; from += longest) {
           const ByteRange part{from, std::min(from + longest, bytes)};
-          made.push_back({{begin + part.begin, begin + part.end}, {{pair, {i, i + 1, part}}}});
+          made.push_back(
+              {{begin + part.begin, begin + part.end}, {{pair, {i, i + 1, part}}}, nullptr, {}});
         }
         open = false;
         continue;
       }
-      if (!open) made.push_back({{begin, begin}, {}});
+      if (!open) made.push_back({{begin, begin}, {}, nullptr, {}});
       open = true;
       Section& section = made.back();
       if (section.slices.empty() || section.slices.back().pair != pair)
@@ -85,7 +106,9 @@ void MessagePair::open(Message& message, std::size_t which, bool sends) {
     std::byte* const data = message.packed.data() + section.bytes.begin;
     const auto count = static_cast<int>(section.bytes.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    if (sends) {
+    if (section.piece != nullptr) {
+      // Begun anew in each round, since arrays may alternate.
+    } else if (sends) {
       mpi::check(real.MPI_Send_init(data, count, MPI_BYTE, peer_, out_tag_, comm_, &request),
                  "MPI_Send_init");
     } else {
@@ -103,13 +126,36 @@ std::byte* MessagePair::packed_bytes_of(const Message& message, std::size_t whic
   return at;
 }
 
+std::byte* MessagePair::piece_of(const Section& section, bool sends) const noexcept {
+  if (section.piece == nullptr || (!sends && !round().combine.empty())) return nullptr;
+  return round().bases[static_cast<std::size_t>(section.piece->array)] +
+         section.piece->mine.bounds().begin + section.part.begin;
+}
+
+void MessagePair::begin(Message& message, std::size_t number, bool sends) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  const Section& section = message.sections[number];
+  MPI_Request& request = message.requests[number];
+  if (section.piece == nullptr) return mpi::check(real.MPI_Start(&request), "MPI_Start");
+  std::byte* data = piece_of(section, sends);
+  if (data == nullptr) data = message.packed.data() + section.bytes.begin;
+  const auto count = static_cast<int>(section.bytes.size());
+  if (sends)
+    mpi::check(real.MPI_Isend(data, count, MPI_BYTE, peer_, out_tag_, comm_, &request),
+               "MPI_Isend");
+  else
+    mpi::check(real.MPI_Irecv(data, count, MPI_BYTE, peer_, in_tag_, comm_, &request), "MPI_Irecv");
+}
+
 void MessagePair::pack_section(const Message& message, const Section& section) {
+  if (piece_of(section, true) != nullptr) return;
   for (const auto& [pair, slice] : section.slices)
     (*schedules()[pair])[out()].pack(round().bases, packed_bytes_of(message, out(), pair), true,
                                      message.packed.place(), slice);
 }
 
 void MessagePair::unpack_section(const Message& message, const Section& section) {
+  if (piece_of(section, false) != nullptr) return;
   // Nothing is read in place, so nothing is refused.
   for (const auto& [pair, slice] : section.slices)
     (void)(*schedules()[pair])[in()].unpack(round().bases, packed_bytes_of(message, in(), pair), {},
@@ -135,12 +181,21 @@ void MessagePair::close(Message& message, bool sends) noexcept {
   const mpi::RealMpi& real = mpi::real_mpi();
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     MPI_Request& request = message.requests[i];
+    if (request == MPI_REQUEST_NULL) continue;
     const bool active = message.ended <= i && i < message.started;
-    if (active && sends) {
+    if (active && sends && message.sections[i].piece != nullptr) {
+      // The user may free the array as soon as this is over.
+      const auto until = std::chrono::steady_clock::now() + kSendPatience;
+      int done = 0;
+      while (done == 0 && std::chrono::steady_clock::now() < until)
+        if (real.MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+      if (request == MPI_REQUEST_NULL) continue;
+    } else if (active && sends) {
       message.packed.leak();  // the MPI library may read it for an unknown time
     } else if (active) {
       (void)real.MPI_Cancel(&request);
       (void)real.MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (request == MPI_REQUEST_NULL) continue;
     }
     (void)real.MPI_Request_free(&request);
   }
@@ -162,10 +217,8 @@ void MessagePair::expect() {
   open(message, in(), false);
   message.started = message.ended = 0;
   // One by one, as the sections come: all have one tag.
-  for (MPI_Request& request : message.requests) {
-    mpi::check(mpi::real_mpi().MPI_Start(&request), "MPI_Start");
-    ++message.started;
-  }
+  for (; message.started < message.requests.size(); ++message.started)
+    begin(message, message.started, false);
 }
 
 bool MessagePair::may_be_packed_by(Place device, std::size_t which) const {
@@ -204,7 +257,7 @@ bool MessagePair::pack() {
 void MessagePair::send_packed(Message& message) {
   while (message.started < message.begun &&
          is_section_idle(out(), message.sections[message.started])) {
-    mpi::check(mpi::real_mpi().MPI_Start(&message.requests[message.started]), "MPI_Start");
+    begin(message, message.started, true);
     ++message.started;
   }
 }
@@ -246,11 +299,17 @@ bool MessagePair::poll() {
 std::string MessagePair::describe() const {
   const bool on_device = memory_of(kSends).kind != MemoryKind::Host;
   const Transport packs = on_device ? transport_ : Transport::Pack;
-  const std::size_t sections = sections_of(kSends).size();
-  const std::string cut = sections > 1 ? fmt::format(" in {} sections", sections) : "";
+  const std::vector<Section> sections = sections_of(kSends);
+  const auto pieces = static_cast<std::size_t>(
+      std::ranges::count_if(sections, [](const Section& one) { return one.piece != nullptr; }));
+  const std::size_t packed = sections.size() - pieces;
+  if (packed == 0 && pieces > 0) return fmt::format("{} messages from where they lie", pieces);
+  const std::string cut = packed > 1 ? fmt::format(" in {} sections", packed) : "";
+  const std::string from_there =
+      pieces > 0 ? fmt::format(", beside {} from where they lie", pieces) : "";
   const char* const beside = sends_[kSends].is_packed ? " by the launch that puts" : "";
-  return fmt::format("one message each way{}, {}{}", cut, machine::facts_of(packs).describe,
-                     beside);
+  return fmt::format("one message each way{}, {}{}{}", cut, machine::facts_of(packs).describe,
+                     from_there, beside);
 }
 
 }  // namespace strake::exchange::planned

@@ -2,7 +2,8 @@
 /// message of the MPI library each way, by persistent requests. Devices pack straight into pinned
 /// memory (one-shot), or into device memory, which a GPU-aware library sends (device); the CPU
 /// packs what is in host memory. A large message goes in sections: one is sent while the next is
-/// packed, and unpacked while the next comes.
+/// packed, and unpacked while the next comes. A long transfer that is one piece of host memory at
+/// both ends is a section by itself, which is sent from where it lies, and received there.
 #pragma once
 
 #include <mpi.h>
@@ -64,14 +65,17 @@ class MessagePair final : public PairTransfer, public PackedByDevice {
   struct Section {
     ByteRange bytes;
     std::vector<PairSlice> slices;
+    const MatchedTransfer* piece = nullptr;  ///< one piece of memory, `part` of which is sent
+    ByteRange part;
   };
   /// One direction of one schedule: its sections, their requests and memory. Sections are packed,
   /// started and received in their order.
   struct Message {
     PoolBlock packed;
     std::vector<Section> sections;
-    std::vector<MPI_Request> requests;  ///< persistent, by section; none before the first message
-    std::function<bool()> is_packed;    ///< by a device's other launch; empty: this object packs
+    /// By section; none before the first message. Persistent, but for those of one piece.
+    std::vector<MPI_Request> requests;
+    std::function<bool()> is_packed;  ///< by a device's other launch; empty: this object packs
     /// \{ How many sections, in this round.
     std::size_t begun = 0;    ///< are, or are being, packed
     std::size_t started = 0;  ///< the MPI library has, or has had
@@ -85,6 +89,10 @@ class MessagePair final : public PairTransfer, public PackedByDevice {
   /// The packed bytes of one pair of memories in a message.
   [[nodiscard]] std::byte* packed_bytes_of(const Message& message, std::size_t schedule,
                                            std::size_t pair) const;
+  /// Where the bytes of a section of one piece lie in this round; null: in the packed message.
+  [[nodiscard]] std::byte* piece_of(const Section& section, bool sends) const noexcept;
+  /// Gives a section to the MPI library.
+  void begin(Message& message, std::size_t section, bool sends);
   void pack_section(const Message& message, const Section& section);
   void unpack_section(const Message& message, const Section& section);
   [[nodiscard]] bool is_section_idle(std::size_t schedule, const Section& section);
