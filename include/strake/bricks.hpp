@@ -35,6 +35,13 @@ enum class BrickForm : std::uint8_t {
   /// to all 26 neighbours in 3 dimensions).
   Layout,
   Basic,  ///< each surface region by itself (98); for comparison
+  /// One transfer to each neighbour on another node (26): a view in which what it gets is one
+  /// piece,
+  /// by mappings of whole pages, to which surface regions are padded. As Layout within a node.
+  MemMap,
+  /// Along one axis after the other, with the ghosts that came before: two transfers for each axis,
+  /// one after the other (6). They are packed between nodes.
+  Shift,
   /// As Layout between nodes. Ranks of one node map each other's bricks, read-only, in the place of
   /// their ghosts: no byte moves, and an exchange only says that a grid's values are there. One
   /// step
@@ -52,6 +59,9 @@ struct BrickOptions {
   int fields = 1;
   bool apart = false;
   BrickForm form = BrickForm::Layout;
+  /// With MemMap: the pages to which regions are padded, a power of two and no smaller than the
+  /// system's; 0: the system's. [bytes]
+  std::int64_t page = 0;
   /// How many parts lie along each axis; their product is the number of ranks. A 0 beside other
   /// numbers counts as 1. All zeroes: the prime factors of the ranks cut the longest axis.
   std::array<int, kMostBrickAxes> counts{};
@@ -77,13 +87,14 @@ class STRAKE_API AnyBrickGrid {
   /// \throws InvalidArgument  on all ranks: no axis or more than five, an extent that is no
   /// multiple of the brick's (the message says which would be), fewer bricks for a rank than its
   /// ghosts have, values that ranks give differently; `comm` is MPI_COMM_NULL or an
-  /// intercommunicator. Unsupported  form Mapped, and a rank's memory can't be shared (64 arrays of
-  /// a process can); MpiError, OutOfMemory
+  /// intercommunicator. Unsupported  form Mapped or MemMap, and a rank's memory can't be
+  /// shared (64 arrays of a process can), or views need too many mappings; MpiError, OutOfMemory
   AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent, std::span<const int> shape,
                std::int64_t element_bytes, const BrickOptions& options = {});
   AnyBrickGrid(AnyBrickGrid&&) noexcept;
   AnyBrickGrid& operator=(AnyBrickGrid&&) noexcept;
   /// The last grid of those that like() made of one another: collective, as Exchange::~Exchange.
+  /// Where the form is Mapped, each, as before_writing().
   ~AnyBrickGrid();
   /// Another grid of the same bricks, all zero, which shares what was planned. Local; collective
   /// where the form is Mapped. \throws OutOfMemory; Unsupported  as above
@@ -130,11 +141,12 @@ class STRAKE_API AnyBrickGrid {
   /// InvalidArgument  more steps than steps_per_exchange()
   [[nodiscard]] std::span<const std::int32_t> bricks_of_step(int step, std::span<const int> reach);
 
-  /// \{ The memory: brick b of field f begins at data() + field_offset(f) + b * brick_stride().
-  /// [bytes]
+  /// \{ The memory: brick b of field f begins at data() + field_offset(f) + brick_offset(b), and
+  /// has its cells without gaps, x fastest. [bytes]
   [[nodiscard]] std::byte* data() noexcept;
   [[nodiscard]] const std::byte* data() const noexcept;
-  [[nodiscard]] std::int64_t brick_stride() const noexcept;
+  /// \throws InvalidArgument  there is no such brick
+  [[nodiscard]] std::int64_t brick_offset(int brick) const;
   [[nodiscard]] std::int64_t field_offset(int field) const;
   [[nodiscard]] std::int64_t size_bytes() const noexcept;
   /// \}

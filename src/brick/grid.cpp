@@ -2,10 +2,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
 #include "brick/plan.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -13,14 +17,42 @@ namespace strake {
 AnyBrickGrid::AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent,
                            std::span<const int> shape, std::int64_t element_bytes,
                            const BrickOptions& options)
-    : AnyBrickGrid(std::make_shared<Plan>(comm, extent, shape, element_bytes, options)) {}
+    : plan_(std::make_shared<Plan>(comm, extent, shape, element_bytes, options)) {
+  std::string fault;
+  ErrorCode kind = ErrorCode::Other;
+  try {
+    storage_ = std::make_unique<Storage>(*plan_);
+  } catch (const std::exception& error) {
+    fault = error.what();
+    kind = kind_of_current_error();
+  }
+  // Where grids are mapped, making the memory has agreed on its own.
+  if (!plan_->maps() || fault.empty()) mpi::agree(plan_->comm, fault, kind);
+  if (!fault.empty()) mpi::throw_fault(fault, kind);
+}
 
 AnyBrickGrid::AnyBrickGrid(std::shared_ptr<Plan> plan)
     : plan_(std::move(plan)), storage_(std::make_unique<Storage>(*plan_)) {}
 
 AnyBrickGrid::AnyBrickGrid(AnyBrickGrid&&) noexcept = default;
-AnyBrickGrid& AnyBrickGrid::operator=(AnyBrickGrid&&) noexcept = default;
-AnyBrickGrid::~AnyBrickGrid() = default;
+AnyBrickGrid& AnyBrickGrid::operator=(AnyBrickGrid&& other) noexcept {
+  std::swap(plan_, other.plan_);
+  std::swap(storage_, other.storage_);
+  return *this;
+}
+AnyBrickGrid::~AnyBrickGrid() {
+  // Neighbours may still read the bricks. Those that this rank has let down are told by the
+  // exchange.
+  if (storage_ == nullptr || std::uncaught_exceptions() > 0) return;
+  int over = 0;
+  mpi::real_mpi().MPI_Finalized(&over);
+  if (over != 0) return;
+  try {
+    before_writing();
+  } catch (const std::exception& error) {
+    log::warn("a grid of bricks ends while neighbours may read it: {}", error.what());
+  }
+}
 
 AnyBrickGrid AnyBrickGrid::like() const { return AnyBrickGrid(plan_); }
 
@@ -29,18 +61,21 @@ void AnyBrickGrid::exchange() {
   finish();
 }
 void AnyBrickGrid::start() {
-  if (plan_->group != nullptr) plan_->signal(storage_->number);
-  plan_->exchange.start(data());
+  if (plan_->maps()) plan_->signal(storage_->number);
+  if (!plan_->exchanges.empty()) plan_->exchanges.front().start(storage_->addresses);
 }
 void AnyBrickGrid::finish() {
-  plan_->exchange.wait();
-  if (plan_->group == nullptr) return;
+  for (std::size_t i = 0; i < plan_->exchanges.size(); ++i) {
+    if (i > 0) plan_->exchanges[i].start(storage_->addresses);
+    plan_->exchanges[i].wait();
+  }
+  if (!plan_->maps()) return;
   plan_->finish_signals();
   storage_->round = plan_->rounds;
 }
 
 void AnyBrickGrid::before_writing() {
-  if (plan_->group == nullptr || storage_->round == 0 || storage_->round != plan_->rounds) return;
+  if (!plan_->maps() || storage_->round == 0 || storage_->round != plan_->rounds) return;
   plan_->signal(-1);
   plan_->finish_signals();
 }
@@ -53,8 +88,7 @@ const BrickNumbers& AnyBrickGrid::ghost() const noexcept { return plan_->ghost; 
 const BrickCellBox& AnyBrickGrid::owned_cells() const noexcept { return plan_->owned; }
 
 BrickNumbers AnyBrickGrid::corner(int brick) const {
-  if (brick < 0 || brick >= plan_->decomposition->stored())
-    throw InvalidArgument(fmt::format("brick {} of {}", brick, plan_->decomposition->stored()));
+  plan_->require_brick(brick);
   const brick::Coordinates& position = plan_->positions[static_cast<std::size_t>(brick)];
   BrickNumbers made{};
   for (std::size_t axis = 0; axis < plan_->axes(); ++axis)
@@ -81,7 +115,7 @@ int AnyBrickGrid::steps_per_exchange(std::span<const int> reach) const {
     if (reach[axis] > 0) steps = std::min(steps, plan_->ghost[axis] / reach[axis]);
   }
   // Ghosts that are mapped can't be computed here.
-  if (plan_->group != nullptr) steps = std::min<std::int64_t>(steps, 1);
+  if (plan_->maps()) steps = std::min<std::int64_t>(steps, 1);
   return static_cast<int>(steps);
 }
 
@@ -96,7 +130,7 @@ std::span<const std::int32_t> AnyBrickGrid::bricks_of_step(int step, std::span<c
         "exchange{}",
         step, fmt::join(reach, " x "),
         fmt::join(std::span(plan_->ghost).first(plan_->axes()), " x "), steps,
-        plan_->group != nullptr ? ", as they are other ranks' bricks (BrickForm::Mapped)" : ""));
+        plan_->maps() ? ", as they are other ranks' bricks (BrickForm::Mapped)" : ""));
   brick::Coordinates rings{};
   for (std::size_t axis = 0; axis < plan_->axes(); ++axis) {
     const std::int64_t later = std::int64_t{steps - 1 - step} * reach[axis];
@@ -123,15 +157,16 @@ std::span<const std::int32_t> AnyBrickGrid::bricks_of_step(int step, std::span<c
 
 std::byte* AnyBrickGrid::data() noexcept { return storage_->memory.data(); }
 const std::byte* AnyBrickGrid::data() const noexcept { return storage_->memory.data(); }
-std::int64_t AnyBrickGrid::brick_stride() const noexcept { return plan_->stride; }
+std::int64_t AnyBrickGrid::brick_offset(int brick) const {
+  plan_->require_brick(brick);
+  return plan_->offsets[static_cast<std::size_t>(brick)];
+}
 std::int64_t AnyBrickGrid::field_offset(int field) const {
   plan_->require_field(field);
-  return field * (plan_->options.apart ? plan_->decomposition->stored() * plan_->stride
-                                       : plan_->brick_bytes);
+  return field * plan_->field_bytes;
 }
-std::int64_t AnyBrickGrid::size_bytes() const noexcept {
-  return plan_->decomposition->stored() * plan_->brick_bytes * plan_->options.fields;
-}
+std::int64_t AnyBrickGrid::size_bytes() const noexcept { return plan_->bytes; }
+
 const std::int64_t* AnyBrickGrid::adjacency(int field) const {
   plan_->require_field(field);
   return storage_->adjacency.empty() ? plan_->adjacency.data()
@@ -152,27 +187,33 @@ void AnyBrickGrid::copy_to(void* array, int field, bool with_ghosts) const {
 }
 
 int AnyBrickGrid::messages() const noexcept { return plan_->messages; }
-std::int64_t AnyBrickGrid::bytes_sent() const noexcept { return plan_->exchange.bytes_sent(); }
+std::int64_t AnyBrickGrid::bytes_sent() const noexcept { return plan_->bytes_sent; }
 
 std::string AnyBrickGrid::plan() const {
   const auto numbers = [&](const auto& by_axis) {
     return fmt::format("{}", fmt::join(std::span(by_axis).first(plan_->axes()), " x "));
   };
   const brick::Decomposition& stored = *plan_->decomposition;
-  return fmt::format(
-             "{} bricks of {} cells in {} parts; rank {} owns {}: {} bricks inside, {} at the "
-             "surface, and {} of ghosts, {} cells deep\n{} of {} bytes each, {}; {} transfers to "
-             "neighbours, {} bytes, in the order of memory\n",
-             numbers(plan_->bricks.bricks), numbers(plan_->shape),
-             numbers(plan_->division->counts()), plan_->rank, numbers(stored.counts()),
-             stored.interior(), stored.owned() - stored.interior(),
-             stored.stored() - stored.owned(), numbers(plan_->ghost),
-             plan_->options.fields == 1 ? "a field"
-                                        : fmt::format("{} fields", plan_->options.fields),
-             plan_->element_bytes,
-             plan_->options.apart ? "each in bricks of its own" : "together in each brick",
-             plan_->messages, bytes_sent()) +
-         plan_->exchange.plan();
+  std::string text = fmt::format(
+      "{} bricks of {} cells in {} parts; rank {} owns {}: {} bricks inside, {} at the surface, "
+      "and "
+      "{} of ghosts, {} cells deep\n{} of {} bytes each, {}, {} bytes in all\n",
+      numbers(plan_->bricks.bricks), numbers(plan_->shape), numbers(plan_->division->counts()),
+      plan_->rank, numbers(stored.counts()), stored.interior(), stored.owned() - stored.interior(),
+      stored.stored() - stored.owned(), numbers(plan_->ghost),
+      fields() == 1 ? "a field" : fmt::format("{} fields", fields()), plan_->element_bytes,
+      plan_->options.apart ? "each in bricks of its own" : "together in each brick", plan_->bytes);
+  if (plan_->maps())
+    text +=
+        fmt::format("{} ranks of the node are read where their bricks lie\n", plan_->mapped.size());
+  if (!plan_->views.empty()) {
+    std::size_t ranges = 0;
+    for (const auto& one : plan_->views) ranges += one.size();
+    text += fmt::format("{} views of {} mappings\n", plan_->views.size(), ranges);
+  }
+  text += fmt::format("{} transfers to neighbours, {} bytes\n", plan_->messages, bytes_sent());
+  for (const Exchange& one : plan_->exchanges) text += one.plan();
+  return text;
 }
 
 }  // namespace strake

@@ -8,6 +8,7 @@
 
 #include "brick/plan.hpp"
 #include "exchange/peers/mapped_arrays.hpp"
+#include "memory/sharing/arenas.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
@@ -17,7 +18,7 @@ namespace strake {
 namespace peers = exchange::peers;
 
 bool AnyBrickGrid::Plan::is_mapped(int other) const noexcept {
-  return group != nullptr && (other == rank || std::ranges::find(mapped, other) != mapped.end());
+  return maps() && (other == rank || std::ranges::find(mapped, other) != mapped.end());
 }
 
 int AnyBrickGrid::Plan::owner_of(std::int32_t number) const {
@@ -68,10 +69,32 @@ void AnyBrickGrid::Plan::finish_signals() {
 AnyBrickGrid::Storage::Storage(Plan& plan) {
   // Shorter arrays are not shared.
   constexpr std::int64_t kShared = 64 << 10;
-  const std::int64_t bytes = std::ssize(plan.positions) * plan.brick_bytes * plan.options.fields;
-  memory = SharedArray(plan.group == nullptr ? bytes : std::max(bytes, kShared));
+  const bool must_be_shared = plan.maps() || !plan.views.empty();
+  memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShared) : plan.bytes);
   number = plan.grids++;
-  if (plan.group != nullptr) map(plan);
+  addresses = {memory.data()};
+  if (!plan.views.empty()) make_views(plan);
+  if (plan.maps()) map(plan);
+}
+
+/// Maps what each neighbour gets as one piece.
+void AnyBrickGrid::Storage::make_views(const Plan& plan) {
+  const auto region = sharing::Arenas::get().find(memory.data(), memory.data() + plan.bytes);
+  if (!region)
+    throw Unsupported(fmt::format(
+        "views of {} bytes of bricks: the memory can't be shared, of which a process has "
+        "at most {} arrays",
+        plan.bytes, sharing::Arenas::kMost));
+  std::int64_t needed = 0;
+  for (const auto& ranges : plan.views) needed += std::ssize(ranges);
+  sharing::require_mappings(needed, sharing::mappings());
+  const std::int64_t offset = memory.data() - region->data;
+  for (const auto& ranges : plan.views) {
+    std::vector<sharing::SharedView::Range> in_file;
+    for (const ByteRange& range : ranges) in_file.push_back({offset + range.begin, range.size()});
+    views.emplace_back(region->descriptor, in_file);
+    addresses.push_back(views.back().data());
+  }
 }
 
 /// Tells the mapped neighbours where the bricks lie, and finds theirs. Collective.
@@ -85,8 +108,7 @@ void AnyBrickGrid::Storage::map(Plan& plan) {
   const std::size_t count = plan.mapped.size();
   std::vector<Told> own(count), theirs(count);
   std::vector<MPI_Request> requests(count);
-  const std::int64_t field_bytes =
-      plan.options.apart ? std::ssize(plan.positions) * plan.stride : plan.brick_bytes;
+  const std::int64_t field_bytes = plan.field_bytes;
   constexpr int kTag = 0;
   constexpr int kLength = sizeof(Told);
   for (std::size_t i = 0; i < count; ++i)
@@ -125,10 +147,10 @@ void AnyBrickGrid::Storage::link(const Plan& plan, const std::map<int, Bricks>& 
   const std::intptr_t here = address(bricks.at(plan.rank));
   adjacency.push_back(plan.adjacency_of([&](std::int32_t one) {
     const auto owner = bricks.find(plan.owner_of(one));
-    if (owner == bricks.end()) return one * plan.stride;
+    if (owner == bricks.end()) return plan.offsets[static_cast<std::size_t>(one)];
     const auto& ghost =
         plan.decomposition
-            ->ghost_bricks()[static_cast<std::size_t>(number - plan.decomposition->owned())];
+            ->ghost_bricks()[static_cast<std::size_t>(one - plan.decomposition->owned())];
     return address(owner->second) + ghost.number * plan.stride - here;
   }));
 }

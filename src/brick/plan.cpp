@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -18,8 +19,8 @@ using brick::Coordinates;
 using brick::Region;
 
 AnyBrickGrid::Plan::Plan(MPI_Comm over, std::span<const std::int64_t> wanted,
-                         std::span<const int> brick, std::int64_t bytes, const BrickOptions& given)
-    : element_bytes(bytes), options(given) {
+                         std::span<const int> brick, std::int64_t size, const BrickOptions& given)
+    : element_bytes(size), options(given) {
   mpi::require_intracommunicator(over, "a grid of bricks");
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(over, &comm), "MPI_Comm_dup");
@@ -31,10 +32,8 @@ AnyBrickGrid::Plan::Plan(MPI_Comm over, std::span<const std::int64_t> wanted,
     divide();
     place();
     name_bricks();
-    if (options.form == BrickForm::Mapped)
-      plan_signals();
-    else
-      adjacency = adjacency_of([this](std::int32_t number) { return number * stride; });
+    lay_out();
+    if (maps()) plan_signals();
     plan_exchange();
   } catch (...) {
     real.MPI_Comm_free(&comm);
@@ -43,7 +42,7 @@ AnyBrickGrid::Plan::Plan(MPI_Comm over, std::span<const std::int64_t> wanted,
 }
 
 AnyBrickGrid::Plan::~Plan() {
-  exchange = Exchange();
+  exchanges.clear();
   signals = Exchange();
   group.reset();
   int over = 0;
@@ -68,6 +67,7 @@ void AnyBrickGrid::Plan::require_alike(std::span<const std::int64_t> wanted,
   all.push_back({"BrickOptions::ghost", std::to_string(options.ghost)});
   all.push_back({"BrickOptions::fields", std::to_string(options.fields)});
   all.push_back({"BrickOptions::apart", std::to_string(options.apart ? 1 : 0)});
+  all.push_back({"BrickOptions::page", std::to_string(options.page)});
   all.push_back({"BrickOptions::form", std::to_string(static_cast<int>(options.form))});
   mpi::require_alike(comm, all);
 }
@@ -82,6 +82,11 @@ std::string AnyBrickGrid::Plan::fault_of(std::span<const std::int64_t> wanted,
   if (element_bytes < 1) return fmt::format("bricks of elements of {} bytes", element_bytes);
   if (options.ghost < 0) return fmt::format("bricks with ghosts of {} cells", options.ghost);
   if (options.fields < 1) return fmt::format("bricks of {} fields", options.fields);
+  const std::int64_t page = sharing::page_bytes();
+  if (options.page != 0 &&
+      (options.page < page || !std::has_single_bit(static_cast<std::uint64_t>(options.page))))
+    return fmt::format("bricks in pages of {} bytes: it has to be a power of two, from {} on",
+                       options.page, page);
   dims = static_cast<int>(wanted.size());
   extent.fill(1);
   shape.fill(1);
@@ -177,7 +182,6 @@ void AnyBrickGrid::Plan::name_bricks() {
     owned.lower[axis] = lower[axis] * shape[axis];
     owned.upper[axis] = (lower[axis] + size[axis]) * shape[axis];
   }
-  stride = options.apart ? brick_bytes : brick_bytes * options.fields;
 }
 
 std::vector<std::int64_t> AnyBrickGrid::Plan::adjacency_of(
@@ -192,39 +196,34 @@ std::vector<std::int64_t> AnyBrickGrid::Plan::adjacency_of(
       const std::int32_t neighbour = decomposition->is_stored(there)
                                          ? decomposition->brick_at(there)
                                          : static_cast<std::int32_t>(number);
-      made[number * codes + code] =
-          neighbour < decomposition->owned() ? neighbour * stride : offset_of_ghost(neighbour);
+      made[number * codes + code] = neighbour < decomposition->owned()
+                                        ? offsets[static_cast<std::size_t>(neighbour)]
+                                        : offset_of_ghost(neighbour);
     }
   }
   return made;
 }
 
-void AnyBrickGrid::Plan::plan_exchange() {
-  const std::int64_t of_field = positions.size() * static_cast<std::size_t>(stride);
-  const bool by_region = options.form == BrickForm::Basic;
-  const int arrays = options.apart ? options.fields : 1;
-  ExchangePart part;
-  part.array({}, of_field * arrays);
-  const int own = part_of[static_cast<std::size_t>(rank)];
-  for (Region direction = 0; direction < directions(); ++direction) {
-    const auto there = division->neighbour(own, direction);
-    if (!there || direction == directions() / 2) continue;
-    const int peer = rank_of[static_cast<std::size_t>(*there)];
-    if (is_mapped(peer)) continue;
-    for (int array = 0; array < arrays; ++array) {
-      const auto layout = [&](const brick::BrickRange& range) {
-        return Layout::dense(range.count * stride, array * of_field + range.first * stride);
-      };
-      for (const brick::BrickRange& range : decomposition->sends(direction, by_region)) {
-        part.send(peer, direction, 0, layout(range), fmt::format("direction {}", direction));
-        ++messages;
-      }
-      const Region back = directions() - 1 - direction;
-      for (const brick::BrickRange& range : decomposition->receives(direction, by_region))
-        part.receive(peer, back, 0, layout(range), fmt::format("direction {}", direction));
-    }
+/// Finds where each brick lies. With MemMap each box begins at a page.
+void AnyBrickGrid::Plan::lay_out() {
+  stride = options.apart ? brick_bytes : brick_bytes * options.fields;
+  std::int64_t page = 1;
+  if (options.form == BrickForm::MemMap) page = std::max(options.page, sharing::page_bytes());
+  const auto whole = [page](std::int64_t size) { return (size + page - 1) / page * page; };
+  offsets.resize(positions.size());
+  std::int64_t at = 0;
+  for (const brick::StoredBox& stored : decomposition->boxes()) {
+    at = whole(at);
+    const auto first = static_cast<std::size_t>(stored.first);
+    for (std::int64_t i = 0; i < stored.box.size(dims); ++i, at += stride)
+      offsets[first + static_cast<std::size_t>(i)] = at;
   }
-  exchange = Exchange(comm, part);
+  at = whole(at);
+  field_bytes = options.apart ? at : brick_bytes;
+  bytes = options.apart ? at * options.fields : at;
+  if (!maps())
+    adjacency = adjacency_of(
+        [this](std::int32_t number) { return offsets[static_cast<std::size_t>(number)]; });
 }
 
 void AnyBrickGrid::Plan::require_field(int field) const {
@@ -232,58 +231,16 @@ void AnyBrickGrid::Plan::require_field(int field) const {
     throw InvalidArgument(fmt::format("field {} of bricks of {}", field, options.fields));
 }
 
+void AnyBrickGrid::Plan::require_brick(int number) const {
+  if (number < 0 || number >= decomposition->stored())
+    throw InvalidArgument(fmt::format("brick {} of {}", number, decomposition->stored()));
+}
+
 void AnyBrickGrid::Plan::require_own(bool with_ghosts) const {
   if (with_ghosts && std::ssize(ghosts) < decomposition->stored() - decomposition->owned())
     throw InvalidArgument(
         "ghosts of bricks to or from an array: they are other ranks' bricks (BrickForm::Mapped); "
         "copy owned cells, or read ghosts by a view");
-}
-
-Layout AnyBrickGrid::Plan::of_bricks(bool with_ghosts) const {
-  std::vector<Layout> parts;
-  const std::int64_t row = shape[0] * element_bytes;
-  for (const brick::StoredBox& stored : decomposition->boxes()) {
-    if (!with_ghosts && stored.first >= decomposition->owned()) break;
-    std::vector<Dim> of_boxes;
-    std::vector<Dim> of_cells;
-    std::int64_t apart = stride;
-    std::int64_t along = row;
-    for (std::size_t axis = 0; axis < axes(); ++axis) {
-      const std::int64_t count = stored.box.upper[axis] - stored.box.lower[axis];
-      of_boxes.insert(of_boxes.begin(), {count, apart});
-      apart *= count;
-      if (axis == 0) continue;
-      of_cells.insert(of_cells.begin(), {shape[axis], along});
-      along *= shape[axis];
-    }
-    of_boxes.insert(of_boxes.end(), of_cells.begin(), of_cells.end());
-    parts.push_back(Layout::box(stored.first * stride, row, of_boxes));
-  }
-  return Layout::sequence(parts);
-}
-
-Layout AnyBrickGrid::Plan::of_array(bool with_ghosts) const {
-  std::vector<Layout> parts;
-  for (const brick::StoredBox& stored : decomposition->boxes()) {
-    if (!with_ghosts && stored.first >= decomposition->owned()) break;
-    std::vector<Dim> of_boxes;
-    std::vector<Dim> of_cells;
-    std::int64_t along = element_bytes;  // from cell to cell along the axis
-    std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < axes(); ++axis) {
-      const int lower = stored.box.lower[axis] + (with_ghosts ? bricks.ghosts[axis] : 0);
-      const int stored_bricks =
-          decomposition->counts()[axis] + (with_ghosts ? 2 * bricks.ghosts[axis] : 0);
-      of_boxes.insert(of_boxes.begin(),
-                      {stored.box.upper[axis] - stored.box.lower[axis], along * shape[axis]});
-      if (axis > 0) of_cells.insert(of_cells.begin(), {shape[axis], along});
-      offset += lower * shape[axis] * along;
-      along *= stored_bricks * shape[axis];
-    }
-    of_boxes.insert(of_boxes.end(), of_cells.begin(), of_cells.end());
-    parts.push_back(Layout::box(offset, shape[0] * element_bytes, of_boxes));
-  }
-  return Layout::sequence(parts);
 }
 
 }  // namespace strake

@@ -13,6 +13,7 @@
 #include "brick/decomposition.hpp"
 #include "brick/division.hpp"
 #include "exchange/peers/group.hpp"
+#include "memory/sharing/shared_view.hpp"
 #include "strake/bricks.hpp"
 #include "strake/copy.hpp"
 #include "strake/exchange.hpp"
@@ -24,7 +25,7 @@ static_assert(kMostBrickAxes == brick::kMostDims);
 /// Immutable once made, but for the exchange, and what is compiled when it is first needed.
 struct AnyBrickGrid::Plan {
   Plan(MPI_Comm over, std::span<const std::int64_t> wanted, std::span<const int> brick,
-       std::int64_t bytes, const BrickOptions& given);
+       std::int64_t element_size, const BrickOptions& given);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -38,7 +39,10 @@ struct AnyBrickGrid::Plan {
   void name_bricks();
   /// Finds the ranks whose bricks are mapped, and connects this one with them.
   void plan_signals();
+  void lay_out();
   void plan_exchange();
+  void plan_transfers(ExchangePart& part, brick::Region direction, int peer);
+  [[nodiscard]] ExchangePart shift_along(std::size_t axis);
   /// \}
   /// Whether a rank's bricks are read where they lie.
   [[nodiscard]] bool is_mapped(int other) const noexcept;
@@ -51,9 +55,15 @@ struct AnyBrickGrid::Plan {
   /// The neighbours of each brick, where ghosts lie as told.
   [[nodiscard]] std::vector<std::int64_t> adjacency_of(
       const std::function<std::int64_t(std::int32_t number)>& offset_of_ghost) const;
+  /// The bytes of consecutive bricks of a field, with what lies between.
+  [[nodiscard]] ByteRange bytes_of(const brick::BrickRange& range) const noexcept;
+  [[nodiscard]] bool maps() const noexcept { return options.form == BrickForm::Mapped; }
   [[nodiscard]] int directions() const noexcept;
   [[nodiscard]] std::size_t axes() const noexcept { return static_cast<std::size_t>(dims); }
+  /// \{ \throws InvalidArgument  there is no such
   void require_field(int field) const;
+  void require_brick(int number) const;
+  /// \}
   /// \throws InvalidArgument  ghosts are asked for, and other ranks have some
   void require_own(bool with_ghosts) const;
   /// The memory of a field from its first brick on: of all that is stored, or what is owned.
@@ -82,15 +92,22 @@ struct AnyBrickGrid::Plan {
   std::vector<std::int64_t> adjacency;        ///< where no ghosts are mapped
   std::int64_t brick_bytes = 0;               ///< of one field
   std::int64_t stride = 0;                    ///< from brick to brick of a field [bytes]
+  std::vector<std::int64_t> offsets;          ///< of each brick of a field [bytes]
+  std::int64_t field_bytes = 0;               ///< from field to field
+  std::int64_t bytes = 0;                     ///< of all
   int messages = 0;
-  Exchange exchange;  ///< of bricks, with ranks that are not mapped
+  std::int64_t bytes_sent = 0;
+  /// Of bricks, with ranks that are not mapped: one after the other.
+  std::vector<Exchange> exchanges;
+  std::shared_ptr<exchange::peers::Group> group;
+  /// What a view has that is array i + 1 of the exchange: ranges of the memory.
+  std::vector<std::vector<ByteRange>> views;
   /// \{ With BrickForm::Mapped.
-  std::shared_ptr<exchange::peers::Group> group;  ///< null: another form
-  std::vector<int> mapped;                        ///< ranks of this node, this one not among them
-  Exchange signals;                               ///< with them
-  std::vector<std::int64_t> words;                ///< the one that goes to them, and one from each
-  int grids = 0;                                  ///< that were made
-  std::int64_t rounds = 0;                        ///< of signals
+  std::vector<int> mapped;          ///< ranks of this node, this one not among them
+  Exchange signals;                 ///< with them
+  std::vector<std::int64_t> words;  ///< the one that goes to them, and one from each
+  int grids = 0;                    ///< that were made
+  std::int64_t rounds = 0;          ///< of signals
   /// \}
   /// Bricks within so many rings of ghosts along each axis.
   std::map<brick::Coordinates, std::vector<std::int32_t>> rings;
@@ -99,6 +116,8 @@ struct AnyBrickGrid::Plan {
 struct AnyBrickGrid::Storage {
   explicit Storage(Plan& plan);
   SharedArray memory;
+  std::vector<sharing::SharedView> views;
+  std::vector<std::byte*> addresses;                 ///< of the arrays of an exchange
   int number = 0;                                    ///< among the grids that are alike
   std::int64_t round = 0;                            ///< of signals, in which it was exchanged last
   std::vector<std::vector<std::int64_t>> adjacency;  ///< by field; none: as of the plan
@@ -109,6 +128,7 @@ struct AnyBrickGrid::Storage {
     const std::byte* first = nullptr;
     std::int64_t field_bytes = 0;  ///< from field to field
   };
+  void make_views(const Plan& plan);
   void map(Plan& plan);
   void link(const Plan& plan, const std::map<int, Bricks>& bricks, int field);
 };

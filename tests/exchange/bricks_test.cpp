@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <span>
 #include <string>
@@ -138,13 +139,15 @@ TEST_P(Bricks, every_ghost_cell_has_its_owners_value) {
   expect_ghosts({{4, 4, 4, 4, 8}, {2, 2, 2, 2, 1}, with({.ghost = 1, .periodic = kPeriodic})});
 }
 
+std::string form_name(const testing::TestParamInfo<BrickForm>& form) {
+  constexpr std::array kNames = {"layout", "basic", "memmap", "shift", "mapped"};
+  return kNames[static_cast<std::size_t>(form.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, Bricks,
-                         testing::Values(BrickForm::Layout, BrickForm::Basic, BrickForm::Mapped),
-                         [](const auto& form) {
-                           return form.param == BrickForm::Layout  ? "layout"
-                                  : form.param == BrickForm::Basic ? "basic"
-                                                                   : "mapped";
-                         });
+                         testing::Values(BrickForm::Layout, BrickForm::Basic, BrickForm::MemMap,
+                                         BrickForm::Shift, BrickForm::Mapped),
+                         form_name);
 
 TEST(BrickGrids, bricks_know_their_neighbours) {
   using S = Shape<4, 2, 2>;
@@ -193,6 +196,32 @@ TEST(BrickGrids, mapped_bricks_are_read_where_they_lie) {
             "after an exchange, as they are other ranks' bricks (BrickForm::Mapped)");
   if (is_alone) {
     EXPECT_NE(sentence([&] { grid.copy_to(values.data(), 0, true); }), "");
+  }
+}
+
+/// Lines of the kernel's list of this process's mappings.
+int mappings() {
+  std::ifstream list("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(list, line);) ++count;
+  return count;
+}
+
+TEST(BrickGrids, views_go_with_their_grid) {
+  int before = 0;
+  for (int i = 0; i < 5; ++i) {
+    AnyBrickGrid grid(MPI_COMM_WORLD, std::vector<std::int64_t>{64, 64, 64},
+                      std::vector<int>{8, 8, 8}, 8,
+                      {.ghost = 8, .periodic = kPeriodic, .form = BrickForm::MemMap});
+    AnyBrickGrid other = grid.like();
+    other.exchange();
+    if (i == 1) before = mappings();  // buffers of the MPI library are there by now
+    if (i > 1) {
+      EXPECT_LE(mappings(), before + 8);
+    }
+    if (ranks_per_node() == 1 && ranks() > 2) {
+      EXPECT_NE(grid.plan().find("mappings"), std::string::npos) << grid.plan();
+    }
   }
 }
 
@@ -327,12 +356,16 @@ void expect_heat(BrickForm form, int ghost, int exchanged) {
 TEST(BrickStencils, compute_what_one_rank_does) {
   expect_heat(BrickForm::Layout, 1, 1);
   expect_heat(BrickForm::Basic, 1, 1);
+  expect_heat(BrickForm::MemMap, 1, 1);
+  expect_heat(BrickForm::Shift, 1, 1);
   expect_heat(BrickForm::Mapped, 1, 1);
 }
 
 TEST(BrickStencils, deep_ghosts_are_enough_for_several_steps) {
   expect_heat(BrickForm::Layout, 4, 4);
   expect_heat(BrickForm::Layout, 4, 3);
+  expect_heat(BrickForm::MemMap, 4, 4);
+  expect_heat(BrickForm::Shift, 4, 2);
 }
 
 TEST(BrickStencils, of_one_grid_into_itself_are_refused) {
@@ -360,6 +393,8 @@ TEST(BrickGrids, wrong_values_are_refused_on_all_ranks) {
   EXPECT_EQ(refused({64}, {8}, {.ghost = -1}), "bricks with ghosts of -1 cells");
   EXPECT_EQ(refused({64}, {8}, {.fields = 0}), "bricks of 0 fields");
   EXPECT_EQ(refused({64}, {8}, {}, 0), "bricks of elements of 0 bytes");
+  EXPECT_EQ(refused({64}, {8}, {.page = 5000}),
+            "bricks in pages of 5000 bytes: it has to be a power of two, from 4096 on");
   EXPECT_NE(refused({8}, {8}, {.ghost = 9}), "");
   if (ranks() == 1) return;
   EXPECT_NE(refused({64, 64}, {8, 8}, {.ghost = rank() == culprit() ? 8 : 16}), "");
