@@ -32,7 +32,40 @@ int directions_in(int dims) noexcept {
   return directions;
 }
 
+/// Throws unless a grid of so many cells along an axis is of whole bricks.
+void require_whole(std::size_t axis, std::int64_t cells, std::int64_t side) {
+  constexpr std::int64_t kMostBricks = 1 << 30;
+  if (side < 1) throw InvalidArgument(fmt::format("a brick of {} cells along axis {}", side, axis));
+  if (cells >= 1 && cells % side == 0 && cells / side <= kMostBricks) return;
+  const std::int64_t lower = std::clamp(cells / side, std::int64_t{1}, kMostBricks - 1) * side;
+  throw InvalidArgument(
+      fmt::format("a grid of {} cells along axis {} with bricks of {}: it has to be a multiple of "
+                  "the brick, such as {} or {}",
+                  cells, axis, side, lower, lower + side));
+}
+
 }  // namespace
+
+BricksToDivide bricks_to_divide(std::span<const std::int64_t> extent, std::span<const int> shape,
+                                int ghost) {
+  if (extent.empty() || extent.size() > static_cast<std::size_t>(kMostDims))
+    throw InvalidArgument(
+        fmt::format("bricks of {} axes, not of one to {}", extent.size(), kMostDims));
+  if (shape.size() != extent.size())
+    throw InvalidArgument(
+        fmt::format("bricks of {} axes in a grid of {}", shape.size(), extent.size()));
+  if (ghost < 0) throw InvalidArgument(fmt::format("bricks with ghosts of {} cells", ghost));
+  BricksToDivide made;
+  made.dims = static_cast<int>(extent.size());
+  for (std::size_t axis = 0; axis < extent.size(); ++axis) {
+    const int side = shape[axis];
+    require_whole(axis, extent[axis], side);
+    made.bricks[axis] = static_cast<int>(extent[axis] / side);
+    made.lengths[axis] = side;
+    made.ghosts[axis] = ghost / side + (ghost % side > 0 ? 1 : 0);
+  }
+  return made;
+}
 
 Division::Division(const BricksToDivide& grid, int parts) : grid_(grid) {
   require_dims(grid.dims);

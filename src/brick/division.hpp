@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "brick/decomposition.hpp"
@@ -21,6 +22,15 @@ struct BricksToDivide {
   Coordinates
       counts{};  ///< of parts along each axis; zeroes: free; a 0 beside other numbers is a 1
 };
+
+/// \param extent  cells of the grid along each axis
+/// \param shape  cells of a brick along each axis
+/// \param ghost  cells that ghosts are deep on each side, at least
+/// \throws InvalidArgument  no axis or more than kMostDims, or other axes of the brick; a number
+/// below 1, or below 0 of `ghost`; an extent that is no multiple of the brick's, and the message
+/// says which would be; more than 2^30 bricks along an axis
+[[nodiscard]] BricksToDivide bricks_to_divide(std::span<const std::int64_t> extent,
+                                              std::span<const int> shape, int ghost);
 
 class Division {
  public:

@@ -74,47 +74,31 @@ void AnyBrickGrid::Plan::require_alike(std::span<const std::int64_t> wanted,
 
 /// Takes what is given; a fault in it, or an empty text.
 std::string AnyBrickGrid::Plan::fault_of(std::span<const std::int64_t> wanted,
-                                         std::span<const int> brick) {
-  if (wanted.empty() || wanted.size() > static_cast<std::size_t>(kMostBrickAxes))
-    return fmt::format("bricks of {} axes, not of one to {}", wanted.size(), kMostBrickAxes);
-  if (brick.size() != wanted.size())
-    return fmt::format("bricks of {} axes in a grid of {}", brick.size(), wanted.size());
+                                         std::span<const int> shape_wanted) {
   if (element_bytes < 1) return fmt::format("bricks of elements of {} bytes", element_bytes);
-  if (options.ghost < 0) return fmt::format("bricks with ghosts of {} cells", options.ghost);
   if (options.fields < 1) return fmt::format("bricks of {} fields", options.fields);
   const std::int64_t page = sharing::page_bytes();
   if (options.page != 0 &&
       (options.page < page || !std::has_single_bit(static_cast<std::uint64_t>(options.page))))
     return fmt::format("bricks in pages of {} bytes: it has to be a power of two, from {} on",
                        options.page, page);
-  dims = static_cast<int>(wanted.size());
+  try {
+    bricks = brick::bricks_to_divide(wanted, shape_wanted, options.ghost);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  dims = bricks.dims;
   extent.fill(1);
   shape.fill(1);
   brick_bytes = element_bytes;
   for (std::size_t axis = 0; axis < axes(); ++axis) {
-    const std::int64_t cells = wanted[axis];
-    const std::int64_t side = brick[axis];
-    if (side < 1) return fmt::format("a brick of {} cells along axis {}", side, axis);
-    constexpr std::int64_t kMostBricks = 1 << 30;
-    if (cells < 1 || cells % side != 0 || cells / side > kMostBricks) {
-      const std::int64_t lower = std::max(cells / side, std::int64_t{1}) * side;
-      return fmt::format(
-          "a grid of {} cells along axis {} with bricks of {}: it has to be a multiple of the "
-          "brick, "
-          "such as {} or {}",
-          cells, axis, side, lower, lower + side);
-    }
-    extent[axis] = cells;
-    shape[axis] = side;
-    brick_bytes *= side;
-    bricks.bricks[axis] = static_cast<int>(cells / side);
-    bricks.lengths[axis] = static_cast<int>(side);
-    bricks.ghosts[axis] = static_cast<int>((options.ghost + side - 1) / side);
+    extent[axis] = wanted[axis];
+    shape[axis] = bricks.lengths[axis];
+    brick_bytes *= shape[axis];
     bricks.counts[axis] = options.counts[axis];
     bricks.periodic[axis] = options.periodic[axis];
-    ghost[axis] = bricks.ghosts[axis] * side;
+    ghost[axis] = bricks.ghosts[axis] * shape[axis];
   }
-  bricks.dims = dims;
   return {};
 }
 

@@ -33,7 +33,7 @@ struct AnyBrickGrid::Plan {
   /// \{ Parts of the constructor.
   void require_alike(std::span<const std::int64_t> wanted, std::span<const int> brick) const;
   [[nodiscard]] std::string fault_of(std::span<const std::int64_t> wanted,
-                                     std::span<const int> brick);
+                                     std::span<const int> shape_wanted);
   void divide();
   void place();
   void name_bricks();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -169,6 +170,21 @@ TEST(BrickDecomposition, wrong_numbers_are_refused) {
       }),
       "4 x 4 bricks cut into 4 x 2 parts: along axis 0 a part has 1 bricks, fewer than the 2 of "
       "its ghosts on each side");
+}
+
+TEST(BrickDivision, takes_cells_as_whole_bricks) {
+  const auto bricks = [](std::vector<std::int64_t> extent, std::vector<int> shape, int ghost) {
+    return bricks_to_divide(extent, shape, ghost);
+  };
+  const BricksToDivide made = bricks({64, 48}, {8, 16}, 9);
+  EXPECT_EQ(made.dims, 2);
+  EXPECT_EQ(made.bricks, (Coordinates{8, 3, 1, 1, 1}));
+  EXPECT_EQ(made.lengths, (Coordinates{8, 16, 1, 1, 1}));
+  EXPECT_EQ(made.ghosts, (Coordinates{2, 1, 0, 0, 0}));
+  EXPECT_EQ(bricks({8}, {8}, std::numeric_limits<int>::max()).ghosts[0], 1 << 28);
+  EXPECT_EQ(refusal([&] { (void)bricks({std::int64_t{8} << 32}, {8}, 1); }),
+            "a grid of 34359738368 cells along axis 0 with bricks of 8: it has to be a multiple of "
+            "the brick, such as 8589934584 or 8589934592");
 }
 
 TEST(BrickDivision, cuts_the_longest_axis) {

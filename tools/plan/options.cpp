@@ -10,25 +10,12 @@
 #include <system_error>
 
 #include "command/not_empty.hpp"
+#include "plan/brick_option.hpp"
 #include "plan/graph_option.hpp"
+#include "plan/numbers.hpp"
 
 namespace strake::plan {
 namespace {
-
-/// Reads "512x256x256"; axes that are not named have one cell.
-Index3 grid_of(const std::string& text) {
-  Index3 grid{1, 1, 1};
-  std::string_view rest = text;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const char* const end = rest.data() + rest.size();
-    const auto [next, error] = std::from_chars(rest.data(), end, grid[axis]);
-    if (error != std::errc()) break;
-    if (next == end) return grid;
-    if (*next != 'x') break;
-    rest.remove_prefix(static_cast<std::size_t>(next - rest.data()) + 1);
-  }
-  throw CLI::ValidationError("--grid", text + " is not of the form 512x256x256");
-}
 
 /// Reads a number of nodes of a sweep; `text` is the whole option.
 int nodes_of(std::string_view word, const std::string& text) {
@@ -66,12 +53,26 @@ std::vector<int> sweep_of(const std::string& text) {
   return counts;
 }
 
-void check_together(const Options& options) {
+/// Takes the axes of --grid; those that are not named have one cell.
+void take_grid(Options& options) {
+  if (options.grid.size() > options.question.grid.size())
+    throw CLI::ValidationError(
+        "--grid", fmt::format("{} axes; more than three go with --bricks", options.grid.size()));
+  std::ranges::copy(options.grid, options.question.grid.begin());
+}
+
+void check_together(const CLI::App& app, Options& options) {
+  if (options.has_bricks) {
+    check_brick_options(app, options.bricks);
+    return;
+  }
+  if (app.count("--ghost") > 0) throw CLI::RequiresError("--ghost", "--bricks");
+  take_grid(options);
   const bool is_sweep = !options.sweep.empty();
   if (options.machines) return;
   if (!options.nodes && !is_sweep) throw CLI::RequiredError("--nodes");
   if (!options.places && options.machine.empty()) throw CLI::RequiredError("--gpus-per-node");
-  if (!options.has_grid && options.graph.empty()) throw CLI::RequiredError("--grid");
+  if (options.grid.empty() && options.graph.empty()) throw CLI::RequiredError("--grid");
   const auto excludes = [](bool both, const char* one, const char* other) {
     if (both) throw CLI::ExcludesError(one, other);
   };
@@ -86,14 +87,14 @@ void check_together(const Options& options) {
 
 void add_job(CLI::App& app, Options& options) {
   app.add_option("--nodes", options.nodes, "Nodes of the job")->type_name("INT");
-  app.add_option("--gpus-per-node", options.places,
-                 "GPUs of a node, or ranks, with --host or --graph; those of the --machine")
+  app.add_option(
+         "--gpus-per-node", options.places,
+         "GPUs of a node, or ranks, with --host, --bricks or --graph; those of the --machine")
       ->type_name("INT");
   app.add_option_function<std::string>(
          "--grid",
          [&options](const std::string& text) {
-           options.question.grid = grid_of(text);
-           options.has_grid = true;
+           options.grid = numbers_of<std::int64_t>("--grid", text, "512x256x256");
          },
          "Cells along each axis")
       ->type_name("XxYxZ");
@@ -161,9 +162,10 @@ void add_output(CLI::App& app, Options& options) {
 void add_options(CLI::App& app, Options& options) {
   add_job(app, options);
   add_machine(app, options);
+  add_brick_options(app, options.bricks, options.has_bricks);
   add_output(app, options);
   add_graph_option(app, options.graph);
-  app.final_callback([&options] { check_together(options); });
+  app.final_callback([&app, &options] { check_together(app, options); });
 }
 
 }  // namespace strake::plan

@@ -1,11 +1,13 @@
 /// \file  The options of `strake plan`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "command/command.hpp"
+#include "plan/brick_plan.hpp"
 #include "plan/plan.hpp"
 
 namespace strake::plan {
@@ -14,12 +16,14 @@ struct Options {
   Question question;
   std::optional<int> nodes;
   std::optional<int> places;
-  bool has_grid = false;
+  std::vector<std::int64_t> grid;  ///< as given; three axes at most go to the question
   bool has_placement = false;
   int quantities = 1;
   std::string profile;
   std::string bandwidths;
   std::string machine;
+  bool has_bricks = false;
+  BrickQuestion bricks;    ///< shape and ghosts
   std::string graph;       ///< a file, in place of a grid
   std::vector<int> sweep;  ///< node counts
   bool is_weak = false;    ///< the grid is that of one node

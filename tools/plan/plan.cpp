@@ -16,7 +16,6 @@ using placement::Flow;
 using placement::NodePlace;
 using placement::Partition;
 
-constexpr int kMostPlaces = 1 << 20;
 /// Cells along an axis: times the number of parts they fit into 64 bits.
 constexpr std::int64_t kMostAlongAxis = std::int64_t{1} << 42;
 
@@ -35,9 +34,7 @@ void require_bytes(const Question& asked, const placement::Position& counts) {
 }
 
 void require(const Question& asked) {
-  if (asked.nodes < 1 || asked.places < 1 || asked.nodes > kMostPlaces / asked.places)
-    throw InvalidArgument(fmt::format("{} nodes of {} places: from 1 to {} in all", asked.nodes,
-                                      asked.places, kMostPlaces));
+  require_places(asked.nodes, asked.places);
   if (asked.cell_bytes < 1)
     throw InvalidArgument(fmt::format("cells of {} bytes", asked.cell_bytes));
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -215,6 +212,13 @@ std::string library_of(const machine::Profile& profile) {
 }
 
 }  // namespace
+
+void require_places(int nodes, int places) {
+  constexpr int kMostPlaces = 1 << 20;
+  if (nodes < 1 || places < 1 || nodes > kMostPlaces / places)
+    throw InvalidArgument(
+        fmt::format("{} nodes of {} places: from 1 to {} in all", nodes, places, kMostPlaces));
+}
 
 void for_each_transfer(const Question& asked, const Placed& placed,
                        const std::function<void(const Flow&, std::int64_t)>& visit) {

@@ -89,6 +89,9 @@ struct Answer {
 /// that is longer than the shortest part along an axis; the message has the values
 [[nodiscard]] Answer answer(const Question& question, const machine::Profile* profile);
 
+/// \throws InvalidArgument  no node or place, or more than 2^20 places in all
+void require_places(int nodes, int places);
+
 /// Calls `visit(flow, bytes)` for each flow of a placement that has cells.
 void for_each_transfer(const Question& question, const Placed& placed,
                        const std::function<void(const placement::Flow&, std::int64_t)>& visit);

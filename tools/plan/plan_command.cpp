@@ -10,8 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "plan/brick_option.hpp"
 #include "plan/graph_option.hpp"
 #include "plan/options.hpp"
 #include "plan/show.hpp"
@@ -73,6 +75,12 @@ int run(const Options& options) {
   if (options.machines) {
     fmt::print("{}", machines_text());
     return 0;
+  }
+  if (options.has_bricks) {
+    BrickQuestion bricks = options.bricks;
+    bricks.grid = options.grid;
+    bricks.fields = options.quantities;
+    return show_bricks(std::move(bricks), options.nodes, options.places, options.json);
   }
   if (!options.graph.empty())
     return show_graph(options.graph, *options.nodes, *options.places, options.json);
