@@ -60,25 +60,31 @@ inline std::string stored(std::string_view bytes) {
   return made + big_endian(adler32(bytes));
 }
 
-/// Row by row from the top. False: the file can't be written.
-inline bool write(const std::string& path, const std::vector<Colour>& pixels, std::size_t width) {
+/// The bytes of a file. Pixels go row by row from the top.
+inline std::string bytes(const std::vector<Colour>& pixels, std::size_t width) {
   std::string rows;
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     if (i % width == 0) rows += '\0';  // no filter
     for (const std::uint8_t part : pixels[i]) rows += static_cast<char>(part);
   }
-  std::ofstream file(path, std::ios::binary);
-  const auto chunk = [&](const std::string& name, const std::string& bytes) {
-    file << big_endian(static_cast<std::uint32_t>(bytes.size())) << name << bytes
-         << big_endian(crc32(name + bytes));
+  std::string made = "\x89PNG\r\n\x1A\n";
+  const auto chunk = [&](const std::string& name, const std::string& content) {
+    made += big_endian(static_cast<std::uint32_t>(content.size())) + name + content;
+    made += big_endian(crc32(name + content));
   };
   constexpr char kEightBitsRgb[] = "\x08\x02\x00\x00\x00";
-  file << "\x89PNG\r\n\x1A\n";
   chunk("IHDR", big_endian(static_cast<std::uint32_t>(width)) +
                     big_endian(static_cast<std::uint32_t>(pixels.size() / width)) +
                     std::string(kEightBitsRgb, 5));
   chunk("IDAT", stored(rows));
   chunk("IEND", "");
+  return made;
+}
+
+/// False: the file can't be written.
+inline bool write(const std::string& path, const std::vector<Colour>& pixels, std::size_t width) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes(pixels, width);
   file.close();
   return !file.fail();
 }

@@ -1,0 +1,43 @@
+/// \file  The options of heat3d.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// How a rank stores its cells, and how ghost cells come.
+enum class Form : std::uint8_t { Layout, Basic, Mapped, Grid, Types, Pack };
+inline constexpr std::array<const char*, 6> kFormNames = {"layout", "basic", "mapped",
+                                                          "grid",   "types", "pack"};
+[[nodiscard]] constexpr const char* name_of(Form form) {
+  return kFormNames[static_cast<std::size_t>(form)];
+}
+[[nodiscard]] constexpr bool is_of_bricks(Form form) { return form <= Form::Mapped; }
+
+inline std::vector<Form> all_forms() {
+  std::vector<Form> made;
+  for (std::size_t i = 0; i < kFormNames.size(); ++i) made.push_back(static_cast<Form>(i));
+  return made;
+}
+
+struct Options {
+  std::vector<std::int64_t> sizes{64};  ///< cells of a rank along each axis
+  int ghost = 8;
+  std::int64_t steps = 0;  ///< 0: as many as take about a second
+  std::int64_t warm = 16;
+  int points = 7;  ///< of the stencil
+  std::vector<Form> forms = all_forms();
+  bool every_step = false;
+  std::string svg;
+  std::string picture;
+};
+
+/// Returns nullopt if help is wanted. The result depends on the arguments alone.
+/// \throws std::invalid_argument  an option or a value of one is wrong; the message has the value
+std::optional<Options> parse(int argc, char** argv);
+
+std::string usage();
+std::string help();
