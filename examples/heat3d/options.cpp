@@ -48,7 +48,8 @@ std::vector<Form> parse_forms(const std::string& text) {
     const auto* const found = std::ranges::find(kFormNames, std::string_view(part));
     if (found == kFormNames.end())
       throw std::invalid_argument(
-          "--form takes layout, basic, mapped, grid, types, pack (several with commas between) or "
+          "--form takes layout, basic, memmap, shift, mapped, grid, types, pack (several with "
+          "commas between) or "
           "all, not '" +
           part + "'");
     forms.push_back(static_cast<Form>(found - kFormNames.begin()));

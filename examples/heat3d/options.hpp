@@ -9,9 +9,10 @@
 #include <vector>
 
 /// How a rank stores its cells, and how ghost cells come.
-enum class Form : std::uint8_t { Layout, Basic, Mapped, Grid, Types, Pack };
-inline constexpr std::array<const char*, 6> kFormNames = {"layout", "basic", "mapped",
-                                                          "grid",   "types", "pack"};
+/// Those of bricks first, in the order of strake::BrickForm.
+enum class Form : std::uint8_t { Layout, Basic, MemMap, Shift, Mapped, Grid, Types, Pack };
+inline constexpr std::array<const char*, 8> kFormNames = {"layout", "basic", "memmap", "shift",
+                                                          "mapped", "grid",  "types",  "pack"};
 [[nodiscard]] constexpr const char* name_of(Form form) {
   return kFormNames[static_cast<std::size_t>(form)];
 }

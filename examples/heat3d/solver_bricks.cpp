@@ -10,9 +10,8 @@ namespace {
 using Bricks = strake::BrickGrid<double, BrickShape>;
 
 strake::BrickForm brick_form(Form form) {
-  return form == Form::Mapped  ? strake::BrickForm::Mapped
-         : form == Form::Basic ? strake::BrickForm::Basic
-                               : strake::BrickForm::Layout;
+  static_assert(static_cast<int>(Form::Mapped) == static_cast<int>(strake::BrickForm::Mapped));
+  return static_cast<strake::BrickForm>(form);
 }
 
 class BrickSolver : public Solver {

@@ -94,7 +94,9 @@ std::string AnyBrickGrid::Plan::fault_of(std::span<const std::int64_t> wanted,
   for (std::size_t axis = 0; axis < axes(); ++axis) {
     extent[axis] = wanted[axis];
     shape[axis] = bricks.lengths[axis];
-    brick_bytes *= shape[axis];
+    constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+    if (__builtin_mul_overflow(brick_bytes, shape[axis], &brick_bytes) || brick_bytes > kMostBytes)
+      return fmt::format("bricks of more than 2^40 bytes");
     bricks.counts[axis] = options.counts[axis];
     bricks.periodic[axis] = options.periodic[axis];
     ghost[axis] = bricks.ghosts[axis] * shape[axis];
