@@ -97,10 +97,10 @@ struct AnyBrickGrid::Plan {
   std::int64_t bytes = 0;                     ///< of all
   int messages = 0;
   std::int64_t bytes_sent = 0;
-  /// Of bricks, with ranks that are not mapped: one after the other.
+  /// Exchanges of bricks with ranks that are not mapped, one after the other.
   std::vector<Exchange> exchanges;
   std::shared_ptr<exchange::peers::Group> group;
-  /// What a view has that is array i + 1 of the exchange: ranges of the memory.
+  /// Array i + 1 of the exchange is a view of these ranges of the memory.
   std::vector<std::vector<ByteRange>> views;
   /// \{ With BrickForm::Mapped.
   std::vector<int> mapped;          ///< ranks of this node, this one not among them
