@@ -104,7 +104,8 @@ class STRAKE_API AnyBrickGrid {
   /// that are alike in the same order.
   void exchange();
   /// \{ start() begins it: sent bricks must not be changed, nor ghosts read, until finish(). One of
-  /// the grids that are alike at a time. \throws  as Exchange::start, Exchange::wait
+  /// the grids that are alike at a time. \throws  as Exchange::start, Exchange::wait; Error  with
+  /// STRAKE_CHECK=1: a cell was computed from a ghost before finish(), or a sent brick was changed
   void start();
   void finish();
   /// \}
@@ -172,6 +173,7 @@ class STRAKE_API AnyBrickGrid {
  private:
   struct Plan;
   struct Storage;
+  class Check;
   explicit AnyBrickGrid(std::shared_ptr<Plan> plan);
   std::shared_ptr<Plan> plan_;
   std::unique_ptr<Storage> storage_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "brick/check.hpp"
 #include "brick/plan.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
@@ -61,14 +62,18 @@ void AnyBrickGrid::exchange() {
   finish();
 }
 void AnyBrickGrid::start() {
+  if (storage_->check) storage_->check->before_start(data());
   if (plan_->maps()) plan_->signal(storage_->number);
   if (!plan_->exchanges.empty()) plan_->exchanges.front().start(storage_->addresses);
+  if (storage_->check) storage_->check->after_start(data());
 }
 void AnyBrickGrid::finish() {
   for (std::size_t i = 0; i < plan_->exchanges.size(); ++i) {
     if (i > 0) plan_->exchanges[i].start(storage_->addresses);
     plan_->exchanges[i].wait();
+    if (i == 0 && storage_->check) storage_->check->show(data());
   }
+  if (storage_->check) storage_->check->after_finish(data());
   if (!plan_->maps()) return;
   plan_->finish_signals();
   storage_->round = plan_->rounds;

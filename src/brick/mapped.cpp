@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "brick/check.hpp"
 #include "brick/plan.hpp"
 #include "exchange/peers/mapped_arrays.hpp"
 #include "memory/sharing/arenas.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -73,6 +75,7 @@ AnyBrickGrid::Storage::Storage(Plan& plan) {
   memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShared) : plan.bytes);
   number = plan.grids++;
   addresses = {memory.data()};
+  if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(plan);
   if (!plan.views.empty()) make_views(plan);
   if (plan.maps()) map(plan);
 }

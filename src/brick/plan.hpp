@@ -116,6 +116,7 @@ struct AnyBrickGrid::Plan {
 struct AnyBrickGrid::Storage {
   explicit Storage(Plan& plan);
   SharedArray memory;
+  std::unique_ptr<Check> check;  ///< with STRAKE_CHECK=1
   std::vector<sharing::SharedView> views;
   std::vector<std::byte*> addresses;                 ///< of the arrays of an exchange
   int number = 0;                                    ///< among the grids that are alike
