@@ -8,30 +8,28 @@
 #include <string>
 #include <vector>
 
-/// How a rank stores its cells, and how ghost cells come.
-/// Those of bricks first, in the order of strake::BrickForm.
-enum class Form : std::uint8_t { Layout, Basic, MemMap, Shift, Mapped, Grid, Types, Pack };
-inline constexpr std::array<const char*, 8> kFormNames = {"layout", "basic", "memmap", "shift",
-                                                          "mapped", "grid",  "types",  "pack"};
+/// How a rank stores its cells, and how ghost cells come. The forms of bricks come first, in the
+/// order of strake::BrickForm.
+enum class Form : std::uint8_t { Layout, Basic, MemMap, Shift, Mapped, Grid, Types, Pack, Buffers };
+inline constexpr std::array<const char*, 9> kFormNames = {
+    "layout", "basic", "memmap", "shift", "mapped", "grid", "types", "pack", "buffers"};
 [[nodiscard]] constexpr const char* name_of(Form form) {
   return kFormNames[static_cast<std::size_t>(form)];
 }
 [[nodiscard]] constexpr bool is_of_bricks(Form form) { return form <= Form::Mapped; }
-
-inline std::vector<Form> all_forms() {
-  std::vector<Form> made;
-  for (std::size_t i = 0; i < kFormNames.size(); ++i) made.push_back(static_cast<Form>(i));
-  return made;
-}
+/// Whether a form stores cells: `buffers` only sends messages, and computes nothing.
+[[nodiscard]] constexpr bool has_values(Form form) { return form != Form::Buffers; }
 
 struct Options {
   std::vector<std::int64_t> sizes{64};  ///< cells of a rank along each axis
   int ghost = 8;
-  std::int64_t steps = 0;  ///< 0: as many as take about a second
+  std::int64_t steps = 0;  ///< or exchanges; 0: as many as take about a second
   std::int64_t warm = 16;
-  int points = 7;  ///< of the stencil
-  std::vector<Form> forms = all_forms();
+  int points = 7;           ///< of the stencil
+  std::vector<Form> forms;  ///< one at least
   bool every_step = false;
+  bool exchange_only = false;
+  std::string json;
   std::string svg;
   std::string picture;
 };

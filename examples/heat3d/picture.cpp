@@ -155,7 +155,7 @@ Slice slice_of(MPI_Comm comm, const strake::Index3& extent, Solver& solver) {
     if (count > 0)
       slice.parts.push_back({static_cast<int>(counts.size()) - 1, left, right, top, bottom});
   }
-  std::vector<double> values = solver.cells();
+  std::vector<double> values = solver.cells(owned);
   std::vector<double> came(static_cast<std::size_t>(end));
   MPI_Gatherv(values.data() + (cells > 0 ? middle * cells : 0), static_cast<int>(cells), MPI_DOUBLE,
               came.data(), counts.data(), offsets.data(), MPI_DOUBLE, 0, comm);

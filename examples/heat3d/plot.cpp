@@ -5,6 +5,8 @@
 #include <cmath>
 #include <fstream>
 #include <iomanip>
+#include <numeric>
+#include <span>
 #include <sstream>
 
 namespace {
@@ -17,8 +19,20 @@ struct Kind {
   const char* colour;
 };
 // Colours differ in lightness, too.
-constexpr std::array<Kind, 3> kKinds{
+constexpr std::array<Kind, 3> kPartsOfStep{
     {{"compute", "#2f6db3"}, {"pack", "#f0a030"}, {"wait", "#a9adb3"}}};
+constexpr std::array<Kind, 1> kPartsOfExchange{{{"exchange", "#2f6db3"}}};
+
+std::span<const Kind> kinds_of(bool exchange_only) {
+  if (exchange_only) return kPartsOfExchange;
+  return kPartsOfStep;
+}
+
+/// The times of kinds_of(). [s]
+std::vector<double> parts_of(const Result& result) {
+  if (result.exchange_only) return {result.total};
+  return {result.times.compute, result.times.pack, result.times.wait};
+}
 
 std::string fixed(double value, int digits) {
   std::ostringstream text;
@@ -44,15 +58,17 @@ void text_at(std::ostream& out, double x, double y, const std::string& text,
   out << "<text x=\"" << x << "\" y=\"" << y << "\"" << more << ">" << text << "</text>\n";
 }
 
-void write_legend(std::ostream& out) {
+void write_legend(std::ostream& out, bool exchange_only) {
   double x = kLeft;
-  for (const Kind& kind : kKinds) {
+  for (const Kind& kind : kinds_of(exchange_only)) {
     out << "<rect x=\"" << x << "\" y=\"46\" width=\"14\" height=\"14\" fill=\"" << kind.colour
         << "\"/>\n";
     text_at(out, x + 20, 58, kind.name);
     x += 100;
   }
-  text_at(out, x, 58, "us a step: total (compute + pack + wait, medians of their own)",
+  text_at(out, x, 58,
+          exchange_only ? "us an exchange"
+                        : "us a step: total (compute + pack + wait, medians of their own)",
           " fill=\"#666\"");
 }
 
@@ -70,20 +86,22 @@ void write_axis(std::ostream& out, double most, double top, double bottom) {
 
 /// The parts fill the bar of the total: each is the maximum of the ranks, which they share out.
 void write_bar(std::ostream& out, const Result& result, double most, double y) {
-  const std::array<double, 3> parts{result.times.compute, result.times.pack, result.times.wait};
+  const std::span<const Kind> kinds = kinds_of(result.exchange_only);
+  const std::vector<double> parts = parts_of(result);
   const double width = result.total / most * kBars;
-  const double sum = std::max(result.times.total(), 1e-12);
+  const double sum = std::max(std::accumulate(parts.begin(), parts.end(), 0.0), 1e-12);
   text_at(out, kLeft - 8, y + 13, name_of(result.form), " text-anchor=\"end\"");
   double x = kLeft;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const double part = parts[i] / sum * width;
     out << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << part << "\" height=\"" << kBar
-        << "\" fill=\"" << kKinds[i].colour << "\"><title>" << name_of(result.form) << ": "
-        << kKinds[i].name << " " << in_us(parts[i]) << " us</title></rect>\n";
+        << "\" fill=\"" << kinds[i].colour << "\"><title>" << name_of(result.form) << ": "
+        << kinds[i].name << " " << in_us(parts[i]) << " us</title></rect>\n";
     x += part;
   }
-  std::string label = "<tspan font-weight=\"bold\">" + in_us(result.total) + "</tspan> (";
-  label += in_us(parts[0]) + " + " + in_us(parts[1]) + " + " + in_us(parts[2]) + ")";
+  std::string label = "<tspan font-weight=\"bold\">" + in_us(result.total) + "</tspan>";
+  if (parts.size() > 1)
+    label += " (" + in_us(parts[0]) + " + " + in_us(parts[1]) + " + " + in_us(parts[2]) + ")";
   text_at(out, x + 8, y + 13, label, " font-size=\"12\"");
 }
 
@@ -92,8 +110,8 @@ double write_panel(std::ostream& out, const std::vector<Result>& results, double
   double most = 1e-12;
   for (const Result& result : results) most = std::max(most, result.total);
   text_at(out, kLeft, y + 18,
-          std::to_string(results[0].size) + "³ cells a rank, " + std::to_string(results[0].steps) +
-              " steps",
+          std::to_string(results[0].size) + "³ cells a rank" +
+              (results[0].exchange_only ? "" : ", " + std::to_string(results[0].steps) + " steps"),
           " font-weight=\"bold\"");
   const double top = y + kHeading, bottom = top + kRow * static_cast<double>(results.size());
   write_axis(out, most, top - 3, bottom);
@@ -124,7 +142,7 @@ bool write_bars(const std::string& path, const std::vector<Result>& results,
        << "\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n"
        << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   text_at(file, kLeft, 30, title, " font-size=\"17\" font-weight=\"bold\"");
-  write_legend(file);
+  write_legend(file, !results.empty() && results[0].exchange_only);
   file << body.str() << "</svg>\n";
   file.close();
   return !file.fail();

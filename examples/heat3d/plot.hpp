@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "heat3d/measure.hpp"
 #include "heat3d/solver.hpp"
 
-/// Writes the times as stacked bars, a panel for each size with an axis of its own, as SVG.
+/// Writes the times as SVG: a panel for each size with an axis of its own, and a bar for each form.
+/// The parts of a step are stacked; an exchange is one number.
 /// \returns  whether the file could be written
 bool write_bars(const std::string& path, const std::vector<Result>& results,
                 const std::string& title);

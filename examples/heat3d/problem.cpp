@@ -41,12 +41,12 @@ std::vector<double> first_temperatures(const strake::Index3& extent, const strak
   return made;
 }
 
-double checksum_of(MPI_Comm comm, const strake::Box& owned, const std::vector<double>& cells) {
+double checksum_of(MPI_Comm comm, const strake::Box& box, const std::vector<double>& cells) {
   double own = 0, row = 0;
   const double* cell = cells.data();
-  strake::for_each_cell(owned, [&](auto i, auto j, auto k) {
+  strake::for_each_cell(box, [&](auto i, auto j, auto k) {
     row += *cell++ * (1 + noise_at(i, j, k));
-    if (i + 1 < owned.upper[0]) return;
+    if (i + 1 < box.upper[0]) return;
     own += row;
     row = 0;
   });
@@ -54,6 +54,7 @@ double checksum_of(MPI_Comm comm, const strake::Box& owned, const std::vector<do
   MPI_Comm_size(comm, &ranks);
   std::vector<double> sums(static_cast<std::size_t>(ranks));
   MPI_Allgather(&own, 1, MPI_DOUBLE, sums.data(), 1, MPI_DOUBLE, comm);
+  std::ranges::sort(sums);
   double sum = 0;
   for (const double one : sums) sum += one;
   return sum;

@@ -49,26 +49,18 @@ class Solver {
 
   /// Sets the cells to the first temperatures. Collective.
   virtual void begin() = 0;
-  /// An exchange, then `steps` steps, no more than costs().steps. Collective.
+  /// An exchange, then `steps` steps, no more than costs().steps; 0: the exchange alone.
+  /// Collective.
   virtual Times round(int steps) = 0;
   [[nodiscard]] virtual Costs costs() const = 0;
-  /// The cells that this rank owns, and their values, x fastest.
+  /// The cells that this rank owns.
   [[nodiscard]] virtual strake::Box owned() const = 0;
-  [[nodiscard]] virtual std::vector<double> cells() = 0;
-};
-
-/// The result of all ranks: each time is the maximum of their medians.
-struct Result {
-  Form form = Form::Layout;
-  std::int64_t size = 0;
-  std::int64_t steps = 0;
-  Costs costs;
-  Times times;       ///< of a step
-  double total = 0;  ///< the slowest rank's; `times` may be of several ranks, and add up to more
-  double checksum = 0;
+  /// The values in a box of owned cells and ghosts as the stencil reads them, x fastest.
+  [[nodiscard]] virtual std::vector<double> cells(const strake::Box& box) = 0;
 };
 
 /// \{ Collective. \throws strake::Error
 std::unique_ptr<Solver> solver_of_bricks(const Problem& problem, Form form);
 std::unique_ptr<Solver> solver_of_arrays(const Problem& problem, Form form);
+std::unique_ptr<Solver> solver_of_buffers(const Problem& problem);
 /// \}

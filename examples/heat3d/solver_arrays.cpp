@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heat3d/neighbours.hpp"
 #include "heat3d/solver.hpp"
 #include "strake/grid.hpp"
 
@@ -36,7 +37,7 @@ class ArraySolver : public Solver {
       : extent_(problem.extent),
         stencil_(*problem.stencil),
         steps_(problem.steps_per_exchange()),
-        depth_(steps_ * stencil_.reach()) {}
+        depth_(problem.depth_of_arrays()) {}
 
   void begin() override {
     const std::vector<double> first = first_temperatures(extent_, owned());
@@ -65,9 +66,9 @@ class ArraySolver : public Solver {
           strake::border(owned(), d, depth_).size() * static_cast<std::int64_t>(sizeof(double));
     return made;
   }
-  [[nodiscard]] std::vector<double> cells() override {
+  [[nodiscard]] std::vector<double> cells(const Box& box) override {
     std::vector<double> made;
-    for_each_row(now(), owned(), [&](const double* row, std::int64_t cells) {
+    for_each_row(now(), box, [&](const double* row, std::int64_t cells) {
       made.insert(made.end(), row, row + cells);
     });
     return made;
@@ -123,57 +124,30 @@ class GridSolver : public ArraySolver {
 /// The common part of solvers by plain MPI: two arrays, and the ranks around this one.
 class MpiSolver : public ArraySolver {
  public:
-  explicit MpiSolver(const Problem& problem) : ArraySolver(problem) {
-    // MPI counts the last dimension fastest; here x is.
-    const std::array<int, 3> dims{problem.counts[2], problem.counts[1], problem.counts[0]};
-    constexpr std::array<int, 3> kPeriodic{1, 1, 1};
-    MPI_Cart_create(problem.comm, 3, dims.data(), kPeriodic.data(), 0, &cart_);
-    int rank = 0;
-    std::array<int, 3> at{};
-    MPI_Comm_rank(cart_, &rank);
-    MPI_Cart_coords(cart_, rank, 3, at.data());
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::int64_t size = problem.extent[axis] / problem.counts[axis];
-      owned_.lower[axis] = at[2 - axis] * size;
-      owned_.upper[axis] = owned_.lower[axis] + size;
-    }
-    for (const Direction d : strake::kDirections) {
-      const std::array<int, 3> there{at[0] + d.z, at[1] + d.y, at[2] + d.x};
-      MPI_Cart_rank(cart_, there.data(), &ranks_.emplace_back());
-    }
-    stored_ = grown(owned_, depth());
+  explicit MpiSolver(const Problem& problem)
+      : ArraySolver(problem), around_(problem), stored_(grown(around_.owned(), depth())) {
     for (auto& buffer : buffers_) buffer.resize(static_cast<std::size_t>(stored_.size()));
   }
-  ~MpiSolver() override { MPI_Comm_free(&cart_); }
 
-  [[nodiscard]] Box owned() const override { return owned_; }
+  [[nodiscard]] Box owned() const override { return around_.owned(); }
 
  protected:
-  static constexpr std::size_t kPeers = strake::kDirections.size();
-  [[nodiscard]] MPI_Comm cart() const { return cart_; }
-  [[nodiscard]] int rank_at(std::size_t peer) const { return ranks_[peer]; }
+  static constexpr std::size_t kPeers = Neighbours::kCount;
+  [[nodiscard]] const Neighbours& around() const { return around_; }
   [[nodiscard]] const Box& stored() const { return stored_; }
   [[nodiscard]] Box sent(std::size_t peer) const {
-    return strake::border(owned_, strake::kDirections[peer], depth());
+    return strake::border(owned(), strake::kDirections[peer], depth());
   }
   [[nodiscard]] Box ghosts(std::size_t peer) const {
-    return strake::ghosts(owned_, strake::kDirections[peer], depth());
+    return strake::ghosts(owned(), strake::kDirections[peer], depth());
   }
-  /// \{ A message's tag is the direction in which it is sent.
-  [[nodiscard]] static int sent_tag(std::size_t peer) { return strake::kDirections[peer].number(); }
-  [[nodiscard]] static int received_tag(std::size_t peer) {
-    return (-strake::kDirections[peer]).number();
-  }
-  /// \}
   [[nodiscard]] double* cells_now() { return buffers_[0].data(); }
   [[nodiscard]] Array now() override { return array_of(buffers_[0].data(), stored_); }
   [[nodiscard]] Array next() override { return array_of(buffers_[1].data(), stored_); }
   void swap() override { buffers_[0].swap(buffers_[1]); }
 
  private:
-  MPI_Comm cart_ = MPI_COMM_NULL;
-  std::vector<int> ranks_;  ///< in the order of kDirections
-  Box owned_;
+  Neighbours around_;
   Box stored_;
   std::array<std::vector<double>, 2> buffers_;
 };
@@ -197,11 +171,11 @@ class TypesSolver : public MpiSolver {
     std::array<MPI_Request, 2 * kPeers> requests;
     MPI_Request* request = requests.data();
     for (std::size_t peer = 0; peer < kPeers; ++peer)
-      MPI_Irecv(cells_now(), 1, ghost_types_[peer], rank_at(peer), received_tag(peer), cart(),
-                request++);
+      MPI_Irecv(cells_now(), 1, ghost_types_[peer], around().rank(peer),
+                Neighbours::received_tag(peer), around().comm(), request++);
     for (std::size_t peer = 0; peer < kPeers; ++peer)
-      MPI_Isend(cells_now(), 1, sent_types_[peer], rank_at(peer), sent_tag(peer), cart(),
-                request++);
+      MPI_Isend(cells_now(), 1, sent_types_[peer], around().rank(peer), Neighbours::sent_tag(peer),
+                around().comm(), request++);
     watch.lap(times.pack);
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     watch.lap(times.wait);
@@ -241,15 +215,15 @@ class PackSolver : public MpiSolver {
     std::array<MPI_Request, 2 * kPeers> requests;
     MPI_Request* request = requests.data();
     for (std::size_t peer = 0; peer < kPeers; ++peer)
-      MPI_Irecv(came_[peer].data(), static_cast<int>(came_[peer].size()), MPI_DOUBLE, rank_at(peer),
-                received_tag(peer), cart(), request++);
+      MPI_Irecv(came_[peer].data(), static_cast<int>(came_[peer].size()), MPI_DOUBLE,
+                around().rank(peer), Neighbours::received_tag(peer), around().comm(), request++);
     for (std::size_t peer = 0; peer < kPeers; ++peer) {
       double* to = packed_[peer].data();
       for_each_row(now(), sent(peer), [&](const double* row, std::int64_t cells) {
         to = std::copy_n(row, cells, to);
       });
       MPI_Isend(packed_[peer].data(), static_cast<int>(packed_[peer].size()), MPI_DOUBLE,
-                rank_at(peer), sent_tag(peer), cart(), request++);
+                around().rank(peer), Neighbours::sent_tag(peer), around().comm(), request++);
     }
     watch.lap(times.pack);
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);

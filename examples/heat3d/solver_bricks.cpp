@@ -58,13 +58,42 @@ class BrickSolver : public Solver {
     return {{cells.lower[0], cells.lower[1], cells.lower[2]},
             {cells.upper[0], cells.upper[1], cells.upper[2]}};
   }
-  [[nodiscard]] std::vector<double> cells() override {
-    std::vector<double> made(static_cast<std::size_t>(owned().size()));
-    now_.copy_to(made.data());
+  [[nodiscard]] std::vector<double> cells(const strake::Box& box) override {
+    std::vector<double> made(static_cast<std::size_t>(box.size()));
+    if (box == owned()) {
+      now_.copy_to(made.data());
+      return made;
+    }
+    for (const int brick : now_.interior()) copy_seen(brick, strake::own_code<3>, box, made);
+    // Ghosts have the last numbers, also where they are mapped. No axis has an end.
+    const std::int64_t stored = grown(owned(), now_.ghost()[0]).size() / BrickShape::cells;
+    const auto first = static_cast<int>(now_.interior().size());
+    for (int brick = first; brick < stored; ++brick)
+      for (int code = 0; code < View::codes; ++code) copy_seen(brick, code, box, made);
     return made;
   }
 
  private:
+  using View = strake::BrickView<double, BrickShape>;
+
+  /// Copies what a brick sees in the direction `code`, as far as it lies in `box`.
+  void copy_seen(int brick, int code, const strake::Box& box, std::vector<double>& cells) {
+    const strake::BrickNumbers corner = now_.corner(brick);
+    const std::array<int, 3> sides{code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+    strake::Box there;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      there.lower[axis] = corner[axis] + sides[axis] * kBrickSide;
+      there.upper[axis] = there.lower[axis] + kBrickSide;
+    }
+    const double* cell = now_.view().data(brick, code);
+    strake::for_each_cell(there, [&](auto i, auto j, auto k) {
+      const double value = *cell++;
+      if (!box.contains(i, j, k)) return;
+      const std::int64_t row = (k - box.lower[2]) * box.extent(1) + j - box.lower[1];
+      cells[static_cast<std::size_t>(row * box.extent(0) + i - box.lower[0])] = value;
+    });
+  }
+
   strake::Index3 extent_;
   const HeatStencil& stencil_;
   std::array<int, 3> reaches_;
