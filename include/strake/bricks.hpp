@@ -35,9 +35,9 @@ enum class BrickForm : std::uint8_t {
   /// to all 26 neighbours in 3 dimensions).
   Layout,
   Basic,  ///< each surface region by itself (98); for comparison
-  /// One transfer to each neighbour on another node (26): a view in which what it gets is one
-  /// piece,
-  /// by mappings of whole pages, to which surface regions are padded. As Layout within a node.
+  /// One transfer to each neighbour on another node (26): a view, by mappings, in which the bricks
+  /// that it gets are one piece. Surface regions are padded to whole pages. As Layout within a
+  /// node.
   MemMap,
   /// Along one axis after the other, with the ghosts that came before: two transfers for each axis,
   /// one after the other (6). They are packed between nodes.
@@ -45,7 +45,7 @@ enum class BrickForm : std::uint8_t {
   /// As Layout between nodes. Ranks of one node map each other's bricks, read-only, in the place of
   /// their ghosts: no byte moves, and an exchange only says that a grid's values are there. One
   /// step
-  /// an exchange. See before_writing().
+  /// follows each exchange. See before_writing().
   Mapped,
 };
 
