@@ -99,20 +99,25 @@ class STRAKE_API AnyBrickGrid {
   /// Another grid of the same bricks, all zero, which shares what was planned. Local; collective
   /// where the form is Mapped. \throws OutOfMemory; Unsupported  as above
   [[nodiscard]] AnyBrickGrid like() const;
+  /// Whether one grid was made by like() of the other, or both of a third one.
+  [[nodiscard]] bool is_alike(const AnyBrickGrid& other) const noexcept;
 
   /// Fills the ghost bricks that have an owner: start() and finish(). All ranks call it, for grids
   /// that are alike in the same order.
   void exchange();
-  /// \{ start() begins it: sent bricks must not be changed, nor ghosts read, until finish(). One of
+  /// \{ A grid that ends between the two waits, or gives up if an exception unwinds the stack.
+  /// start() begins it: sent bricks must not be changed, nor ghosts read, until finish(). One of
   /// the grids that are alike at a time. \throws  as Exchange::start, Exchange::wait; Error  with
   /// STRAKE_CHECK=1: a cell was computed from a ghost before finish(), or a sent brick was changed
   void start();
   void finish();
   /// \}
   /// Where the form is Mapped, call it before owned bricks of a grid change that was exchanged: it
-  /// returns when no neighbour reads their values any more. It costs nothing where another grid
-  /// that is alike was exchanged since, as where two alternate; else it is as collective as an
-  /// exchange. apply() calls it. Other forms: no effect. \throws  as exchange()
+  /// returns when no neighbour reads their values any more. It costs nothing where an exchange of
+  /// another grid that is alike began since neighbours were read last, by a view that was taken or
+  /// by apply(), as where two grids alternate; else it is as collective as an exchange. apply()
+  /// calls it. Other forms: no effect. \throws InvalidArgument  it is not free, and a grid that is
+  /// alike is between start() and finish(); as exchange()
   void before_writing();
 
   [[nodiscard]] int dims() const noexcept;
@@ -175,6 +180,7 @@ class STRAKE_API AnyBrickGrid {
   struct Storage;
   class Check;
   explicit AnyBrickGrid(std::shared_ptr<Plan> plan);
+  void make_storage(bool collective);
   std::shared_ptr<Plan> plan_;
   std::unique_ptr<Storage> storage_;
 };
@@ -197,6 +203,7 @@ class BrickGrid : public AnyBrickGrid {
   [[nodiscard]] BrickGrid like() const { return BrickGrid(AnyBrickGrid::like()); }
 
   /// \{ The bricks of a field, as stencils see them. Valid as long as this grid, and moves with it.
+  /// Where the form is Mapped, take it anew after each exchange (before_writing()).
   [[nodiscard]] BrickView<T, S> view(int field = 0) {
     return {reinterpret_cast<T*>(data() + field_offset(field)), adjacency(field)};
   }
@@ -218,11 +225,14 @@ template <typename Taps, typename T, typename S>
 
 /// Computes each field of `to` from that of `from`, in the bricks of a step after an exchange of
 /// `from`'s values (AnyBrickGrid::bricks_of_step): `apply(heat, a, b)`.
-/// \throws InvalidArgument  `to` is `from`; ghosts are not deep enough for so many steps
+/// \throws InvalidArgument  `to` is `from`, or not alike; ghosts are not deep enough for so many
+/// steps
 template <typename Taps, typename T, typename S>
 void apply(const Stencil<Taps>& stencil, BrickGrid<T, S>& from, BrickGrid<T, S>& to, int step = 0) {
   static_assert(Stencil<Taps>::inputs == 1, "of several inputs: Stencil::apply, with their views");
   if (&from == &to) throw InvalidArgument("a stencil that reads and writes one grid of bricks");
+  if (!from.is_alike(to))
+    throw InvalidArgument("a stencil from bricks to others that were not made by like()");
   const auto bricks = from.bricks_of_step(step, Stencil<Taps>::reaches());
   to.before_writing();
   for (int field = 0; field < from.fields(); ++field)

@@ -112,9 +112,10 @@ class STRAKE_API ExchangePart {
 
 /// A planned set of transfers. Ranks of a node read each other's arrays where they lie, if these
 /// are shared (SharedArray) and their blocks are not too short, or else packed in memory that both
-/// have; other ranks get one packed message each. A rank's arrays may be in the memories of several
-/// devices, and in host memory as well. For one thread at a time: who starts it also
-/// tests and waits.
+/// have; other ranks get one packed message each, and beside it one for each long transfer that is
+/// one piece of host memory at both ends, from where it lies. A rank's arrays may be in the
+/// memories of several devices, and in host memory as well. For one thread at a time: who starts it
+/// also tests and waits.
 class STRAKE_API Exchange {
  public:
   class Impl;  ///< the library's own

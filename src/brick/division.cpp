@@ -73,9 +73,15 @@ Division::Division(const BricksToDivide& grid, int parts) : grid_(grid) {
   if (std::ranges::all_of(grid.counts, [](int count) { return count == 0; })) {
     for (const int factor : factors_of(parts)) cut(factor, parts);
   } else {
-    int product = 1;
-    for (std::size_t axis = 0; axis < axes; ++axis)
-      product *= counts_[axis] = std::max(grid.counts[axis], 1);
+    std::int64_t product = 1;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      if (grid.counts[axis] < 0)
+        throw InvalidArgument(
+            fmt::format("bricks cut into {} parts along axis {}", grid.counts[axis], axis));
+      counts_[axis] = std::max(grid.counts[axis], 1);
+      // A product past the ranks is refused below.
+      if (product <= parts) product *= counts_[axis];
+    }
     if (product != parts)
       throw InvalidArgument(
           fmt::format("bricks cut into {} parts for {} ranks", by_axis(counts_, grid.dims), parts));

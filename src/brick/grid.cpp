@@ -15,25 +15,47 @@
 
 namespace strake {
 
-AnyBrickGrid::AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent,
-                           std::span<const int> shape, std::int64_t element_bytes,
-                           const BrickOptions& options)
-    : plan_(std::make_shared<Plan>(comm, extent, shape, element_bytes, options)) {
+namespace {
+
+/// Calls `work`, and throws on all ranks what one of them throws. Collective.
+template <typename Work>
+void on_all(MPI_Comm comm, const Work& work) {
   std::string fault;
   ErrorCode kind = ErrorCode::Other;
   try {
-    storage_ = std::make_unique<Storage>(*plan_);
+    work();
   } catch (const std::exception& error) {
     fault = error.what();
     kind = kind_of_current_error();
   }
-  // Where grids are mapped, making the memory has agreed on its own.
-  if (!plan_->maps() || fault.empty()) mpi::agree(plan_->comm, fault, kind);
-  if (!fault.empty()) mpi::throw_fault(fault, kind);
+  mpi::agree(comm, fault, kind);
 }
 
-AnyBrickGrid::AnyBrickGrid(std::shared_ptr<Plan> plan)
-    : plan_(std::move(plan)), storage_(std::make_unique<Storage>(*plan_)) {}
+}  // namespace
+
+AnyBrickGrid::AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent,
+                           std::span<const int> shape, std::int64_t element_bytes,
+                           const BrickOptions& options)
+    : plan_(std::make_shared<Plan>(comm, extent, shape, element_bytes, options)) {
+  make_storage(true);
+}
+
+AnyBrickGrid::AnyBrickGrid(std::shared_ptr<Plan> plan) : plan_(std::move(plan)) {
+  make_storage(plan_->maps());
+}
+
+void AnyBrickGrid::make_storage(bool collective) {
+  auto made = std::make_unique<Storage>();
+  if (collective)
+    on_all(plan_->comm, [&] { made->allocate(*plan_); });
+  else
+    made->allocate(*plan_);
+  if (plan_->maps()) {
+    on_all(plan_->comm, [&] { made->map(*plan_); });
+    on_all(plan_->comm, [&] { made->link(*plan_); });
+  }
+  storage_ = std::move(made);
+}
 
 AnyBrickGrid::AnyBrickGrid(AnyBrickGrid&&) noexcept = default;
 AnyBrickGrid& AnyBrickGrid::operator=(AnyBrickGrid&& other) noexcept {
@@ -42,16 +64,22 @@ AnyBrickGrid& AnyBrickGrid::operator=(AnyBrickGrid&& other) noexcept {
   return *this;
 }
 AnyBrickGrid::~AnyBrickGrid() {
-  // Neighbours may still read the bricks. Those that this rank has let down are told by the
-  // exchange.
-  if (storage_ == nullptr || std::uncaught_exceptions() > 0) return;
+  if (storage_ == nullptr) return;
   int over = 0;
   mpi::real_mpi().MPI_Finalized(&over);
   if (over != 0) return;
+  const bool unwinds = std::uncaught_exceptions() > storage_->exceptions_;
   try {
-    before_writing();
+    if (plan_->running == storage_.get()) {
+      if (unwinds)
+        plan_->give_up();
+      else
+        finish();
+    }
+    if (!unwinds) before_writing();  // neighbours may still read the bricks
   } catch (const std::exception& error) {
-    log::warn("a grid of bricks ends while neighbours may read it: {}", error.what());
+    plan_->give_up();
+    log::warn("a grid of bricks ends in an exchange: {}", error.what());
   }
 }
 
@@ -62,27 +90,48 @@ void AnyBrickGrid::exchange() {
   finish();
 }
 void AnyBrickGrid::start() {
+  if (plan_->running != nullptr)
+    throw InvalidArgument(
+        "start() of bricks before finish() of a grid that is alike, or of this one");
   if (storage_->check) storage_->check->before_start(data());
   if (plan_->maps()) plan_->signal(storage_->number);
-  if (!plan_->exchanges.empty()) plan_->exchanges.front().start(storage_->addresses);
+  plan_->running = storage_.get();
+  try {
+    if (!plan_->exchanges.empty()) plan_->exchanges.front().start(storage_->addresses);
+  } catch (...) {
+    plan_->running = nullptr;
+    plan_->give_up();
+    throw;
+  }
   if (storage_->check) storage_->check->after_start(data());
 }
+
 void AnyBrickGrid::finish() {
-  for (std::size_t i = 0; i < plan_->exchanges.size(); ++i) {
-    if (i > 0) plan_->exchanges[i].start(storage_->addresses);
-    plan_->exchanges[i].wait();
-    if (i == 0 && storage_->check) storage_->check->show(data());
+  if (plan_->running != storage_.get()) throw InvalidArgument("finish() of bricks without start()");
+  plan_->running = nullptr;
+  try {
+    for (std::size_t i = 0; i < plan_->exchanges.size(); ++i) {
+      if (i > 0) plan_->exchanges[i].start(storage_->addresses);
+      plan_->exchanges[i].wait();
+      if (i == 0 && storage_->check) storage_->check->show(data());
+    }
+    if (plan_->maps()) plan_->finish_signals();
+  } catch (...) {
+    plan_->give_up();
+    throw;
   }
-  if (storage_->check) storage_->check->after_finish(data());
-  if (!plan_->maps()) return;
-  plan_->finish_signals();
   storage_->round = plan_->rounds;
+  if (storage_->check) storage_->check->after_finish(data());
 }
 
 void AnyBrickGrid::before_writing() {
   if (!plan_->maps() || storage_->round == 0 || storage_->round != plan_->rounds) return;
   plan_->signal(-1);
   plan_->finish_signals();
+}
+
+bool AnyBrickGrid::is_alike(const AnyBrickGrid& other) const noexcept {
+  return plan_ == other.plan_;
 }
 
 int AnyBrickGrid::dims() const noexcept { return plan_->dims; }
@@ -174,6 +223,8 @@ std::int64_t AnyBrickGrid::size_bytes() const noexcept { return plan_->bytes; }
 
 const std::int64_t* AnyBrickGrid::adjacency(int field) const {
   plan_->require_field(field);
+  // Who asks where neighbours lie may read them.
+  if (storage_->round != 0) storage_->round = plan_->rounds;
   return storage_->adjacency.empty() ? plan_->adjacency.data()
                                      : storage_->adjacency[static_cast<std::size_t>(field)].data();
 }

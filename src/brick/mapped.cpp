@@ -10,7 +10,6 @@
 #include "brick/plan.hpp"
 #include "exchange/peers/mapped_arrays.hpp"
 #include "memory/sharing/arenas.hpp"
-#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -53,8 +52,18 @@ void AnyBrickGrid::Plan::plan_signals() {
 }
 
 void AnyBrickGrid::Plan::signal(std::int64_t word) {
+  if (signals.running())
+    throw InvalidArgument(
+        "before_writing() or start() of bricks between start() and finish() of a grid that is "
+        "alike: "
+        "call it before, or after");
   words[0] = word;
   signals.start(words.data());
+}
+
+void AnyBrickGrid::Plan::give_up() noexcept {
+  for (Exchange& one : exchanges) one.give_up();
+  if (maps()) signals.give_up();
 }
 
 void AnyBrickGrid::Plan::finish_signals() {
@@ -68,16 +77,15 @@ void AnyBrickGrid::Plan::finish_signals() {
           rank, words[0], words[i]));
 }
 
-AnyBrickGrid::Storage::Storage(Plan& plan) {
+void AnyBrickGrid::Storage::allocate(Plan& plan) {
   // Shorter arrays are not shared.
   constexpr std::int64_t kShared = 64 << 10;
+  number = plan.grids++;
   const bool must_be_shared = plan.maps() || !plan.views.empty();
   memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShared) : plan.bytes);
-  number = plan.grids++;
   addresses = {memory.data()};
   if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(plan);
   if (!plan.views.empty()) make_views(plan);
-  if (plan.maps()) map(plan);
 }
 
 /// Maps what each neighbour gets as one piece.
@@ -127,35 +135,37 @@ void AnyBrickGrid::Storage::map(Plan& plan) {
   }
   mpi::check(real.MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE),
              "MPI_Waitall");
-  std::map<int, Bricks> bricks = {{plan.rank, {memory.data(), field_bytes}}};
-  std::string fault;
+  bricks_ = {{plan.rank, {memory.data(), field_bytes}}};
   for (std::size_t i = 0; i < count; ++i) {
     const int other = plan.mapped[i];
     const std::byte* const there =
         peers::find_array(*plan.group, other, theirs[i].where, 0, theirs[i].bytes);
-    bricks[other] = {there, theirs[i].field_bytes};
     if (there == nullptr)
-      fault = fmt::format("rank {} can't map the bricks of rank {}: take another BrickForm",
-                          plan.rank, other);
+      throw Unsupported(
+          fmt::format("rank {} can't map the bricks of rank {}, of which a process shares {} "
+                      "arrays at most: take "
+                      "another BrickForm",
+                      plan.rank, other, sharing::Arenas::kMost));
+    bricks_[other] = {there, theirs[i].field_bytes};
   }
-  mpi::agree(plan.comm, fault, ErrorCode::Unsupported);
-  for (int field = 0; field < plan.options.fields; ++field) link(plan, bricks, field);
 }
 
-/// Adds the neighbours of each brick of a field.
-void AnyBrickGrid::Storage::link(const Plan& plan, const std::map<int, Bricks>& bricks, int field) {
-  const auto address = [field](const Bricks& of) {
-    return reinterpret_cast<std::intptr_t>(of.first) + field * of.field_bytes;
-  };
-  const std::intptr_t here = address(bricks.at(plan.rank));
-  adjacency.push_back(plan.adjacency_of([&](std::int32_t one) {
-    const auto owner = bricks.find(plan.owner_of(one));
-    if (owner == bricks.end()) return plan.offsets[static_cast<std::size_t>(one)];
-    const auto& ghost =
-        plan.decomposition
-            ->ghost_bricks()[static_cast<std::size_t>(one - plan.decomposition->owned())];
-    return address(owner->second) + ghost.number * plan.stride - here;
-  }));
+/// Finds the neighbours of each brick, those of other ranks among them.
+void AnyBrickGrid::Storage::link(const Plan& plan) {
+  for (int field = 0; field < plan.options.fields; ++field) {
+    const auto address = [field](const Bricks& of) {
+      return reinterpret_cast<std::intptr_t>(of.first) + field * of.field_bytes;
+    };
+    const std::intptr_t here = address(bricks_.at(plan.rank));
+    adjacency.push_back(plan.adjacency_of([&](std::int32_t one) {
+      const auto owner = bricks_.find(plan.owner_of(one));
+      if (owner == bricks_.end()) return plan.offsets[static_cast<std::size_t>(one)];
+      const auto& ghost =
+          plan.decomposition
+              ->ghost_bricks()[static_cast<std::size_t>(one - plan.decomposition->owned())];
+      return address(owner->second) + ghost.number * plan.stride - here;
+    }));
+  }
 }
 
 }  // namespace strake

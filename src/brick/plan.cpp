@@ -153,6 +153,7 @@ void AnyBrickGrid::Plan::name_bricks() {
   try {
     decomposition.emplace(dims, division->size_of(part), bricks.ghosts,
                           division->neighbour_sizes(part));
+    require_bytes();
     positions = decomposition->positions();
     numbers.resize(positions.size());
     std::iota(numbers.begin(), numbers.end(), 0);
@@ -188,6 +189,18 @@ std::vector<std::int64_t> AnyBrickGrid::Plan::adjacency_of(
     }
   }
   return made;
+}
+
+/// Refuses grids that no memory has room for, before anything is computed from their size.
+void AnyBrickGrid::Plan::require_bytes() const {
+  constexpr double kMost = 1e17;
+  const double page = static_cast<double>(std::max<std::int64_t>(options.page, 1));
+  const double all = (static_cast<double>(brick_bytes) * decomposition->stored() +
+                      page * static_cast<double>(decomposition->boxes().size())) *
+                     options.fields;
+  if (all > kMost)
+    throw InvalidArgument(fmt::format("{} bricks of {} fields of {} bytes each: {:.3g} bytes",
+                                      decomposition->stored(), options.fields, brick_bytes, all));
 }
 
 /// Finds where each brick lies. With MemMap each box begins at a page.

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +40,7 @@ struct AnyBrickGrid::Plan {
   void name_bricks();
   /// Finds the ranks whose bricks are mapped, and connects this one with them.
   void plan_signals();
+  void require_bytes() const;
   void lay_out();
   void plan_exchange();
   void plan_transfers(ExchangePart& part, brick::Region direction, int peer);
@@ -97,6 +99,9 @@ struct AnyBrickGrid::Plan {
   std::int64_t bytes = 0;                     ///< of all
   int messages = 0;
   std::int64_t bytes_sent = 0;
+  const Storage* running = nullptr;  ///< the grid that is between start() and finish()
+  /// Peers are told that this rank has left.
+  void give_up() noexcept;
   /// Exchanges of bricks with ranks that are not mapped, one after the other.
   std::vector<Exchange> exchanges;
   std::shared_ptr<exchange::peers::Group> group;
@@ -114,13 +119,18 @@ struct AnyBrickGrid::Plan {
 };
 
 struct AnyBrickGrid::Storage {
-  explicit Storage(Plan& plan);
+  /// \{ In this order; map() and link() with BrickForm::Mapped alone. map() is collective.
+  void allocate(Plan& plan);
+  void map(Plan& plan);
+  void link(const Plan& plan);
+  /// \}
   SharedArray memory;
   std::unique_ptr<Check> check;  ///< with STRAKE_CHECK=1
   std::vector<sharing::SharedView> views;
-  std::vector<std::byte*> addresses;                 ///< of the arrays of an exchange
-  int number = 0;                                    ///< among the grids that are alike
-  std::int64_t round = 0;                            ///< of signals, in which it was exchanged last
+  std::vector<std::byte*> addresses;  ///< of the arrays of an exchange
+  int number = 0;                     ///< among the grids that are alike
+  std::int64_t round =
+      0;  ///< of signals, when neighbours' bricks may have been read last; 0: never
   std::vector<std::vector<std::int64_t>> adjacency;  ///< by field; none: as of the plan
 
  private:
@@ -130,8 +140,9 @@ struct AnyBrickGrid::Storage {
     std::int64_t field_bytes = 0;  ///< from field to field
   };
   void make_views(const Plan& plan);
-  void map(Plan& plan);
-  void link(const Plan& plan, const std::map<int, Bricks>& bricks, int field);
+  std::map<int, Bricks> bricks_;                 ///< by rank, those that are mapped
+  int exceptions_ = std::uncaught_exceptions();  ///< that unwound the stack when it was made
+  friend class AnyBrickGrid;
 };
 
 }  // namespace strake

@@ -26,7 +26,7 @@ static_assert(3 * kSection < std::numeric_limits<int>::max());
 constexpr std::int64_t kPiece = 32 << 10;
 constexpr std::int64_t kMostOfPiece = 1 << 30;
 
-/// How long an object that gives up waits for the MPI library to read a piece of the user's memory.
+/// How long an object that gives up waits for the MPI library to read pieces of the user's memory.
 constexpr std::chrono::seconds kSendPatience{2};
 
 }  // namespace
@@ -93,9 +93,14 @@ void MessagePair::open(Message& message, std::size_t which, bool sends) {
   if (!message.requests.empty()) return;
   const Place place = memory_of(which);
   message.sections = sections_of(which);
-  const std::int64_t bytes = packed_bytes(which);
+  // Values that come back may have to be combined.
+  const bool may_combine = !sends && which == kSends;
+  const bool is_packed =
+      may_combine || std::ranges::any_of(message.sections,
+                                         [](const Section& one) { return one.piece == nullptr; });
+  const std::int64_t bytes = is_packed ? packed_bytes(which) : 0;
   try {
-    message.packed = PoolBlock(place, bytes);
+    if (is_packed) message.packed = PoolBlock(place, bytes);
   } catch (const OutOfMemory& error) {
     if (place.kind == MemoryKind::Host) throw;
     log::info("an exchange with rank {} is copied once more: {}", peer_, error.what());
@@ -103,12 +108,15 @@ void MessagePair::open(Message& message, std::size_t which, bool sends) {
   }
   const mpi::RealMpi& real = mpi::real_mpi();
   for (const Section& section : message.sections) {
-    std::byte* const data = message.packed.data() + section.bytes.begin;
-    const auto count = static_cast<int>(section.bytes.size());
     MPI_Request request = MPI_REQUEST_NULL;
     if (section.piece != nullptr) {
       // Begun anew in each round, since arrays may alternate.
-    } else if (sends) {
+      message.requests.push_back(request);
+      continue;
+    }
+    std::byte* const data = message.packed.data() + section.bytes.begin;
+    const auto count = static_cast<int>(section.bytes.size());
+    if (sends) {
       mpi::check(real.MPI_Send_init(data, count, MPI_BYTE, peer_, out_tag_, comm_, &request),
                  "MPI_Send_init");
     } else {
@@ -122,6 +130,7 @@ void MessagePair::open(Message& message, std::size_t which, bool sends) {
 std::byte* MessagePair::packed_bytes_of(const Message& message, std::size_t which,
                                         std::size_t pair) const {
   std::byte* at = message.packed.data();
+  if (at == nullptr) return nullptr;
   for (std::size_t i = 0; i < pair; ++i) at += (*schedules()[i])[which].packed_bytes();
   return at;
 }
@@ -177,28 +186,32 @@ bool MessagePair::is_device_done() const noexcept {
   }
 }
 
-void MessagePair::close(Message& message, bool sends) noexcept {
+void MessagePair::close(Message& message, bool sends, Clock::time_point until) noexcept {
   const mpi::RealMpi& real = mpi::real_mpi();
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     MPI_Request& request = message.requests[i];
     if (request == MPI_REQUEST_NULL) continue;
     const bool active = message.ended <= i && i < message.started;
     if (active && sends && message.sections[i].piece != nullptr) {
-      // The user may free the array as soon as this is over.
-      const auto until = std::chrono::steady_clock::now() + kSendPatience;
       int done = 0;
-      while (done == 0 && std::chrono::steady_clock::now() < until)
+      while (done == 0 && Clock::now() < until)
         if (real.MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
-      if (request == MPI_REQUEST_NULL) continue;
     } else if (active && sends) {
       message.packed.leak();  // the MPI library may read it for an unknown time
     } else if (active) {
       (void)real.MPI_Cancel(&request);
       (void)real.MPI_Wait(&request, MPI_STATUS_IGNORE);
-      if (request == MPI_REQUEST_NULL) continue;
     }
-    (void)real.MPI_Request_free(&request);
+    if (request != MPI_REQUEST_NULL) (void)real.MPI_Request_free(&request);
   }
+  message.ended = message.started;
+}
+
+/// The program may free its arrays from now on.
+void MessagePair::cancel() noexcept {
+  const Clock::time_point until = Clock::now() + kSendPatience;
+  for (Message& message : receives_) close(message, false, until);
+  for (Message& message : sends_) close(message, true, until);
 }
 
 MessagePair::~MessagePair() {
@@ -208,8 +221,9 @@ MessagePair::~MessagePair() {
   int over = 0;
   mpi::real_mpi().MPI_Finalized(&over);
   if (over != 0) return;
-  for (Message& message : receives_) close(message, false);
-  for (Message& message : sends_) close(message, true);
+  const Clock::time_point until = Clock::now() + kSendPatience;
+  for (Message& message : receives_) close(message, false, until);
+  for (Message& message : sends_) close(message, true, until);
 }
 
 void MessagePair::expect() {

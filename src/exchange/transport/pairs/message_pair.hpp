@@ -9,6 +9,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -43,6 +44,8 @@ class MessagePair final : public PairTransfer, public PackedByDevice {
   [[nodiscard]] std::byte* let_device_pack(std::size_t schedule,
                                            std::function<bool()> is_packed) override;
   void leak() noexcept override;
+  /// What is received stays away from the arrays. Waits for sends from there, at most 2 s in all.
+  void cancel() noexcept override;
 
   [[nodiscard]] Transport transport() const noexcept override { return transport_; }
   [[nodiscard]] std::string describe() const override;
@@ -98,7 +101,8 @@ class MessagePair final : public PairTransfer, public PackedByDevice {
   [[nodiscard]] bool is_section_idle(std::size_t schedule, const Section& section);
   void send_packed(Message& message);
   [[nodiscard]] bool is_device_done() const noexcept;
-  static void close(Message& message, bool sends) noexcept;
+  using Clock = std::chrono::steady_clock;
+  static void close(Message& message, bool sends, Clock::time_point until) noexcept;
 
   MPI_Comm comm_;
   int peer_;
