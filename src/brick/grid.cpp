@@ -223,7 +223,7 @@ std::int64_t AnyBrickGrid::size_bytes() const noexcept { return plan_->bytes; }
 
 const std::int64_t* AnyBrickGrid::adjacency(int field) const {
   plan_->require_field(field);
-  // Who asks where neighbours lie may read them.
+  // A caller that asks where neighbours lie may read them.
   if (storage_->round != 0) storage_->round = plan_->rounds;
   return storage_->adjacency.empty() ? plan_->adjacency.data()
                                      : storage_->adjacency[static_cast<std::size_t>(field)].data();

@@ -44,7 +44,8 @@ class MessagePair final : public PairTransfer, public PackedByDevice {
   [[nodiscard]] std::byte* let_device_pack(std::size_t schedule,
                                            std::function<bool()> is_packed) override;
   void leak() noexcept override;
-  /// What is received stays away from the arrays. Waits for sends from there, at most 2 s in all.
+  /// Messages that are still to come stay away from the arrays. Waits for sends from there, at most
+  /// 2 s in all.
   void cancel() noexcept override;
 
   [[nodiscard]] Transport transport() const noexcept override { return transport_; }
