@@ -97,7 +97,7 @@ class STRAKE_API AnyBrickGrid {
   /// Where the form is Mapped, each, as before_writing().
   ~AnyBrickGrid();
   /// Another grid of the same bricks, all zero, which shares what was planned. Local; collective
-  /// where the form is Mapped. \throws OutOfMemory; Unsupported  as above
+  /// where the form is Mapped. \throws OutOfMemory  there is no memory; Unsupported  as above
   [[nodiscard]] AnyBrickGrid like() const;
   /// Whether one grid was made by like() of the other, or both of a third one.
   [[nodiscard]] bool is_alike(const AnyBrickGrid& other) const noexcept;

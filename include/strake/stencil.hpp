@@ -154,17 +154,9 @@ template <int Dims, int Reach, bool ByClass>
 struct BoxTaps {
   static constexpr int dims = Dims;
   static constexpr int inputs = 1;
-  static constexpr int count = [] {
-    int made = 1;
-    for (int axis = 0; axis < Dims; ++axis) made *= 2 * Reach + 1;
-    return made;
-  }();
+  static constexpr int count = detail::power(2 * Reach + 1, Dims);
   /// Ways to choose Dims distances of 0 to Reach, in any order.
-  static constexpr int classes = [] {
-    int made = 1;
-    for (int axis = 1; axis <= Dims; ++axis) made = made * (Reach + axis) / axis;
-    return made;
-  }();
+  static constexpr int classes = detail::choices(Reach, Dims);
   static constexpr int numbers = ByClass ? classes : count;
   static constexpr auto taps = [] {
     std::array<detail::StencilTap, std::size_t(count)> made{};

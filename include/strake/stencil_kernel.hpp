@@ -31,6 +31,19 @@ inline constexpr int kVectorBytes = 32;
 inline constexpr int kVectorBytes = 16;
 #endif
 
+constexpr int power(int base, int exponent) noexcept {
+  int made = 1;
+  for (int i = 0; i < exponent; ++i) made *= base;
+  return made;
+}
+
+/// Ways to choose so many numbers of 0 to `most`, in any order.
+constexpr int choices(int most, int count) noexcept {
+  int made = 1;
+  for (int i = 1; i <= count; ++i) made = made * (most + i) / i;
+  return made;
+}
+
 /// A product of a stencil: a coefficient, and the cell at an offset. Offsets past the last axis are
 /// 0.
 struct StencilTap {
