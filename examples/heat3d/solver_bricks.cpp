@@ -43,7 +43,7 @@ class BrickSolver : public Solver {
     // The last steps that an exchange is enough for compute the fewest ghosts.
     for (int step = most_ - steps; step < most_; ++step) {
       const auto bricks = now_.bricks_of_step(step, reaches_);
-      next_.before_writing();
+      next_.before_writing(now_);
       stencil_.apply(bricks, now_.view(), next_.view());
       std::swap(now_, next_);
     }

@@ -112,13 +112,17 @@ class STRAKE_API AnyBrickGrid {
   void start();
   void finish();
   /// \}
-  /// Where the form is Mapped, call it before owned bricks of a grid change that was exchanged: it
-  /// returns when no neighbour reads their values any more. It costs nothing where an exchange of
-  /// another grid that is alike began since neighbours were read last, by a view that was taken or
-  /// by apply(), as where two grids alternate; else it is as collective as an exchange. apply()
-  /// calls it. Other forms: no effect. \throws InvalidArgument  it is not free, and a grid that is
-  /// alike is between start() and finish(); as exchange()
+  /// \{ Where the form is Mapped, call it before owned bricks of a grid change that was exchanged:
+  /// it returns when no neighbour reads their values any more. As collective as an exchange, and
+  /// about as long. With `from`: all ranks compute this grid from that one, which is alike, and
+  /// until the next exchange begins read no other grid's neighbours; then it costs nothing where a
+  /// grid that is alike was exchanged since this one was computed from, as where two alternate.
+  /// apply() calls it so. Other forms: no effect. \throws InvalidArgument  a grid that is alike is
+  /// between start() and finish(), and it is not free; `from` is not alike, or this grid; as
+  /// exchange()
   void before_writing();
+  void before_writing(AnyBrickGrid& from);
+  /// \}
 
   [[nodiscard]] int dims() const noexcept;
   [[nodiscard]] int fields() const noexcept;
@@ -203,7 +207,6 @@ class BrickGrid : public AnyBrickGrid {
   [[nodiscard]] BrickGrid like() const { return BrickGrid(AnyBrickGrid::like()); }
 
   /// \{ The bricks of a field, as stencils see them. Valid as long as this grid, and moves with it.
-  /// Where the form is Mapped, take it anew after each exchange (before_writing()).
   [[nodiscard]] BrickView<T, S> view(int field = 0) {
     return {reinterpret_cast<T*>(data() + field_offset(field)), adjacency(field)};
   }
@@ -234,7 +237,7 @@ void apply(const Stencil<Taps>& stencil, BrickGrid<T, S>& from, BrickGrid<T, S>&
   if (!from.is_alike(to))
     throw InvalidArgument("a stencil from bricks to others that were not made by like()");
   const auto bricks = from.bricks_of_step(step, Stencil<Taps>::reaches());
-  to.before_writing();
+  to.before_writing(from);
   for (int field = 0; field < from.fields(); ++field)
     stencil.template apply<T, S>(bricks, std::as_const(from).view(field), to.view(field));
 }

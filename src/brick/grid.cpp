@@ -125,9 +125,18 @@ void AnyBrickGrid::finish() {
 }
 
 void AnyBrickGrid::before_writing() {
-  if (!plan_->maps() || storage_->round == 0 || storage_->round != plan_->rounds) return;
+  if (!plan_->maps() || storage_->round == 0) return;
   plan_->signal(-1);
   plan_->finish_signals();
+  storage_->round = 0;
+}
+
+void AnyBrickGrid::before_writing(AnyBrickGrid& from) {
+  if (!is_alike(from) || &from == this)
+    throw InvalidArgument("bricks are computed from a grid that is not alike, or from themselves");
+  if (storage_->round == plan_->rounds) before_writing();
+  // Neighbours of `from` are read until the next exchange begins.
+  if (from.storage_->round != 0) from.storage_->round = plan_->rounds;
 }
 
 bool AnyBrickGrid::is_alike(const AnyBrickGrid& other) const noexcept {
@@ -223,8 +232,6 @@ std::int64_t AnyBrickGrid::size_bytes() const noexcept { return plan_->bytes; }
 
 const std::int64_t* AnyBrickGrid::adjacency(int field) const {
   plan_->require_field(field);
-  // A caller that asks where neighbours lie may read them.
-  if (storage_->round != 0) storage_->round = plan_->rounds;
   return storage_->adjacency.empty() ? plan_->adjacency.data()
                                      : storage_->adjacency[static_cast<std::size_t>(field)].data();
 }

@@ -129,8 +129,8 @@ struct AnyBrickGrid::Storage {
   std::vector<sharing::SharedView> views;
   std::vector<std::byte*> addresses;  ///< of the arrays of an exchange
   int number = 0;                     ///< among the grids that are alike
-  std::int64_t round =
-      0;  ///< of signals, when neighbours' bricks may have been read last; 0: never
+  /// The round of signals in which neighbours may have read this grid last. 0: they do not read it.
+  std::int64_t round = 0;
   std::vector<std::vector<std::int64_t>> adjacency;  ///< by field; none: as of the plan
 
  private:

@@ -283,8 +283,32 @@ TEST(BrickGrids, calls_out_of_order_are_refused) {
   EXPECT_THROW(other.start(), InvalidArgument);
   EXPECT_THROW(other.before_writing(), InvalidArgument);
   grid.finish();
+  EXPECT_THROW(grid.before_writing(grid), InvalidArgument);
+  other.before_writing(grid);  // free
   other.before_writing();
   grid.exchange();
+  // A rank that looks at its bricks is in no other round.
+  if (rank() == 0) (void)grid.adjacency();
+  other.before_writing(grid);
+  other.exchange();
+  grid.before_writing(other);
+}
+
+TEST(BrickGrids, that_alternate_are_never_written_too_early) {
+  const std::vector<std::int64_t> extent{128, 32};
+  const BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped};
+  AnyBrickGrid now(MPI_COMM_WORLD, extent, std::vector<int>{8, 8}, 8, options);
+  AnyBrickGrid next = now.like();
+  const Wanted wanted{extent, {8, 8}, options};
+  now.copy_from(values(now, wanted, now.owned_cells(), 0, 0).data());
+  for (int step = 0; step < 40; ++step) {
+    now.exchange();
+    next.before_writing(now);
+    if (step % ranks() == rank()) usleep(300);  // others are ahead
+    expect_neighbours(now, wanted, 0, step);
+    next.copy_from(values(next, wanted, next.owned_cells(), 0, step + 1).data());
+    std::swap(now, next);
+  }
 }
 
 TEST(BrickGrids, that_one_rank_has_no_memory_for_are_refused_on_all) {
