@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "brick_values.hpp"
 #include "refusal.hpp"
 #include "strake/stencil.hpp"
 #include "world.hpp"
@@ -21,81 +22,7 @@
 namespace strake {
 namespace {
 
-struct Wanted {
-  std::vector<std::int64_t> extent;
-  std::vector<int> shape;
-  BrickOptions options;
-};
-
-/// Visits each cell of a box, x fastest.
-void for_each_cell(const BrickCellBox& box, int dims,
-                   const std::function<void(const BrickNumbers&)>& visit) {
-  BrickNumbers at = box.lower;
-  for (;;) {
-    visit(at);
-    std::size_t axis = 0;
-    for (; axis < static_cast<std::size_t>(dims); ++axis) {
-      if (++at[axis] < box.upper[axis]) break;
-      at[axis] = box.lower[axis];
-    }
-    if (axis == static_cast<std::size_t>(dims)) return;
-  }
-}
-
-/// The owned cells, and all ghosts.
-BrickCellBox stored_cells(const AnyBrickGrid& grid) {
-  BrickCellBox box = grid.owned_cells();
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dims()); ++axis) {
-    box.lower[axis] -= grid.ghost()[axis];
-    box.upper[axis] += grid.ghost()[axis];
-  }
-  return box;
-}
-
-/// The value that belongs at a cell of a field; -1: it is beyond an end of the grid.
-std::int64_t value_at(const Wanted& wanted, BrickNumbers at, int field, int step) {
-  std::int64_t number = 0;
-  for (std::size_t axis = wanted.extent.size(); axis-- > 0;) {
-    const std::int64_t extent = wanted.extent[axis];
-    if (!wanted.options.periodic[axis] && (at[axis] < 0 || at[axis] >= extent)) return -1;
-    number = number * extent + (at[axis] % extent + extent) % extent;
-  }
-  return (number * wanted.options.fields + field) * 2 + step;
-}
-
-std::vector<std::int64_t> values(const AnyBrickGrid& grid, const Wanted& wanted,
-                                 const BrickCellBox& box, int field, int step) {
-  std::vector<std::int64_t> made;
-  for_each_cell(box, grid.dims(),
-                [&](const BrickNumbers& at) { made.push_back(value_at(wanted, at, field, step)); });
-  return made;
-}
-
-/// All neighbours of all owned bricks, as stencils see them.
-void expect_neighbours(const AnyBrickGrid& grid, const Wanted& wanted, int field, int step) {
-  int codes = 1;
-  for (int axis = 0; axis < grid.dims(); ++axis) codes *= 3;
-  for (const std::int32_t brick : grid.owned()) {
-    for (int code = 0; code < codes; ++code) {
-      BrickCellBox box{grid.corner(brick), {}};
-      int rest = code;
-      for (std::size_t axis = 0; axis < wanted.extent.size(); ++axis, rest /= 3) {
-        box.lower[axis] += (rest % 3 - 1) * grid.shape()[axis];
-        box.upper[axis] = box.lower[axis] + grid.shape()[axis];
-      }
-      if (value_at(wanted, box.lower, field, step) < 0 && code != codes / 2) continue;
-      const std::int64_t offset =
-          grid.field_offset(field) + grid.adjacency(field)[brick * codes + code];
-      const auto* const found = reinterpret_cast<const std::int64_t*>(grid.data() + offset);
-      const std::vector<std::int64_t> expected = values(grid, wanted, box, field, step);
-      ASSERT_TRUE(std::ranges::equal(std::span(found, expected.size()), expected))
-          << "brick " << brick << ", neighbour " << code << "\n"
-          << grid.plan();
-    }
-  }
-}
-
-void expect_ghosts(const Wanted& wanted) {
+void expect_ghosts(const WantedBricks& wanted) {
   const bool maps = wanted.options.form == BrickForm::Mapped;
   AnyBrickGrid first(MPI_COMM_WORLD, wanted.extent, wanted.shape, sizeof(std::int64_t),
                      wanted.options);
@@ -121,8 +48,6 @@ void expect_ghosts(const Wanted& wanted) {
 }
 
 class Bricks : public testing::TestWithParam<BrickForm> {};
-
-constexpr std::array<bool, kMostBrickAxes> kPeriodic{true, true, true, true, true};
 
 TEST_P(Bricks, every_ghost_cell_has_its_owners_value) {
   const auto with = [&](BrickOptions options) {
@@ -172,34 +97,6 @@ TEST(BrickGrids, bricks_know_their_neighbours) {
   EXPECT_FALSE(grid.ghosts().empty());
 }
 
-TEST(BrickGrids, mapped_bricks_are_read_where_they_lie) {
-  const std::vector<std::int64_t> extent{128, 32};
-  BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped};
-  AnyBrickGrid grid(MPI_COMM_WORLD, extent, std::vector<int>{8, 8}, 8, options);
-  const bool is_alone = ranks_per_node() >= ranks();
-  if (is_alone) {
-    EXPECT_EQ(grid.bytes_sent(), 0) << grid.plan();
-    EXPECT_TRUE(grid.ghosts().empty());
-  }
-  const std::vector<int> reach{1, 1};
-  EXPECT_EQ(grid.steps_per_exchange(reach), 1);
-  std::vector<std::int64_t> values(static_cast<std::size_t>(grid.size_bytes() / 8));
-  const auto sentence = [](const std::function<void()>& wrong) -> std::string {
-    try {
-      wrong();
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return {};
-  };
-  EXPECT_EQ(sentence([&] { (void)grid.bricks_of_step(1, reach); }),
-            "step 1 of a stencil that reaches 1 x 1 cells: ghosts of 8 x 8 are enough for 1 steps "
-            "after an exchange, as they are other ranks' bricks (BrickForm::Mapped)");
-  if (is_alone) {
-    EXPECT_NE(sentence([&] { grid.copy_to(values.data(), 0, true); }), "");
-  }
-}
-
 /// Lines of the kernel's list of this process's mappings.
 int mappings() {
   std::ifstream list("/proc/self/maps");
@@ -226,39 +123,6 @@ TEST(BrickGrids, views_go_with_their_grid) {
   }
 }
 
-TEST(BrickGrids, nobody_writes_what_a_neighbour_still_reads) {
-  const std::vector<std::int64_t> extent{128, 32};
-  const BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped};
-  AnyBrickGrid grid(MPI_COMM_WORLD, extent, std::vector<int>{8, 8}, 8, options);
-  const Wanted wanted{extent, {8, 8}, options};
-  for (int step = 0; step < 20; ++step) {
-    grid.before_writing();
-    grid.copy_from(values(grid, wanted, grid.owned_cells(), 0, step).data());
-    grid.exchange();
-    if (step % ranks() == rank()) usleep(500);  // others are ahead
-    expect_neighbours(grid, wanted, 0, step);
-  }
-}
-
-TEST(BrickGrids, of_two_that_are_read_together_none_is_written_too_early) {
-  const std::vector<std::int64_t> extent{128, 32};
-  const BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped};
-  AnyBrickGrid one(MPI_COMM_WORLD, extent, std::vector<int>{8, 8}, 8, options);
-  AnyBrickGrid other = one.like();
-  const Wanted wanted{extent, {8, 8}, options};
-  for (int step = 0; step < 20; ++step) {
-    for (AnyBrickGrid* const grid : {&one, &other}) {
-      grid->before_writing();
-      grid->copy_from(values(*grid, wanted, grid->owned_cells(), 0, step).data());
-    }
-    one.exchange();
-    other.exchange();
-    if (step % ranks() == rank()) usleep(500);  // others are ahead
-    expect_neighbours(one, wanted, 0, step);
-    expect_neighbours(other, wanted, 0, step);
-  }
-}
-
 TEST(BrickGrids, may_end_in_an_exchange) {
   for (const BrickForm form : {BrickForm::Layout, BrickForm::MemMap, BrickForm::Mapped}) {
     AnyBrickGrid kept(MPI_COMM_WORLD, std::vector<std::int64_t>{64, 64, 64},
@@ -269,45 +133,6 @@ TEST(BrickGrids, may_end_in_an_exchange) {
       ends.start();
     }
     kept.exchange();  // what they share is still good
-  }
-}
-
-TEST(BrickGrids, calls_out_of_order_are_refused) {
-  AnyBrickGrid grid(MPI_COMM_WORLD, std::vector<std::int64_t>{64}, std::vector<int>{8}, 8,
-                    {.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped});
-  AnyBrickGrid other = grid.like();
-  EXPECT_THROW(grid.finish(), InvalidArgument);
-  other.exchange();
-  grid.start();
-  EXPECT_THROW(grid.start(), InvalidArgument);
-  EXPECT_THROW(other.start(), InvalidArgument);
-  EXPECT_THROW(other.before_writing(), InvalidArgument);
-  grid.finish();
-  EXPECT_THROW(grid.before_writing(grid), InvalidArgument);
-  other.before_writing(grid);  // free
-  other.before_writing();
-  grid.exchange();
-  // A rank that looks at its bricks is in no other round.
-  if (rank() == 0) (void)grid.adjacency();
-  other.before_writing(grid);
-  other.exchange();
-  grid.before_writing(other);
-}
-
-TEST(BrickGrids, that_alternate_are_never_written_too_early) {
-  const std::vector<std::int64_t> extent{128, 32};
-  const BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped};
-  AnyBrickGrid now(MPI_COMM_WORLD, extent, std::vector<int>{8, 8}, 8, options);
-  AnyBrickGrid next = now.like();
-  const Wanted wanted{extent, {8, 8}, options};
-  now.copy_from(values(now, wanted, now.owned_cells(), 0, 0).data());
-  for (int step = 0; step < 40; ++step) {
-    now.exchange();
-    next.before_writing(now);
-    if (step % ranks() == rank()) usleep(300);  // others are ahead
-    expect_neighbours(now, wanted, 0, step);
-    next.copy_from(values(next, wanted, next.owned_cells(), 0, step + 1).data());
-    std::swap(now, next);
   }
 }
 
@@ -329,23 +154,6 @@ TEST(BrickGrids, that_one_rank_has_no_memory_for_are_refused_on_all) {
     };
     EXPECT_THROW(make(), OutOfMemory);
     setrlimit(RLIMIT_AS, &before);
-  }
-}
-
-TEST(BrickGrids, other_buffers_in_the_same_step_are_an_error) {
-  if (ranks() == 1 || ranks_per_node() < ranks())
-    GTEST_SKIP() << "all are of one node, and several";
-  AnyBrickGrid first(MPI_COMM_WORLD, std::vector<std::int64_t>{256}, std::vector<int>{8}, 8,
-                     {.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Mapped});
-  AnyBrickGrid second = first.like();
-  std::string found;
-  try {
-    (rank() % 2 == 0 ? first : second).exchange();
-  } catch (const Error& error) {
-    found = error.what();
-  }
-  if (ranks() % 2 == 0) {
-    EXPECT_NE(found.find("all ranks exchange and swap them in the same steps"), std::string::npos);
   }
 }
 
