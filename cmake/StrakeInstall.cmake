@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 file(GLOB strake_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/strake/*.hpp)
 # Headers that include mpi.h belong to the libraries of the MPI flavors.
 set(strake_mpi_headers ${strake_headers})
-list(FILTER strake_mpi_headers INCLUDE REGEX "/(exchange|grid)\\.hpp$")
+list(FILTER strake_mpi_headers INCLUDE REGEX "/(bricks|exchange|grid)\\.hpp$")
 list(REMOVE_ITEM strake_headers ${strake_mpi_headers})
 target_sources(strake PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${strake_headers})
 # Target all_verify_interface_header_sets compiles each public header by itself.
