@@ -68,25 +68,29 @@ void expect_numbered(const Decomposition& bricks) {
 /// by global position.
 void expect_fitting(const BricksToDivide& grid, int parts) {
   const Division division(grid, parts);
-  const auto of = [&](int part) {
-    return Decomposition(grid.dims, division.size_of(part), grid.ghosts,
-                         division.neighbour_sizes(part));
-  };
-  const auto global = [&](int part, const Decomposition& bricks, std::int32_t number) {
-    Coordinates position = bricks.positions()[static_cast<std::size_t>(number)];
+  std::vector<Decomposition> all;
+  std::vector<std::vector<Coordinates>> positions;
+  for (int part = 0; part < parts; ++part) {
+    all.emplace_back(grid.dims, division.size_of(part), grid.ghosts,
+                     division.neighbour_sizes(part));
+    positions.push_back(all.back().positions());
+  }
+  const auto global = [&](int part, std::int32_t number) {
+    Coordinates position =
+        positions[static_cast<std::size_t>(part)][static_cast<std::size_t>(number)];
     const Coordinates lower = division.lower_of(part);
     for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dims); ++axis)
       position[axis] = (position[axis] + lower[axis] + grid.bricks[axis]) % grid.bricks[axis];
     return position;
   };
   for (int part = 0; part < parts; ++part) {
-    const Decomposition here = of(part);
+    const Decomposition& here = all[static_cast<std::size_t>(part)];
     expect_numbered(here);
     std::int32_t received = 0;
     for (Region d = 0; d < directions(grid.dims); ++d) {
       const auto other = division.neighbour(part, d);
       if (!other || d == directions(grid.dims) / 2) continue;
-      const Decomposition there = of(*other);
+      const Decomposition& there = all[static_cast<std::size_t>(*other)];
       for (const bool by_region : {false, true}) {
         const auto sent = there.sends(directions(grid.dims) - 1 - d, by_region);
         const auto got = here.receives(d, by_region);
@@ -95,8 +99,7 @@ void expect_fitting(const BricksToDivide& grid, int parts) {
           ASSERT_EQ(sent[i].count, got[i].count);
           if (by_region) received += got[i].count;
           for (std::int32_t j = 0; j < sent[i].count; ++j)
-            ASSERT_EQ(global(*other, there, sent[i].first + j),
-                      global(part, here, got[i].first + j));
+            ASSERT_EQ(global(*other, sent[i].first + j), global(part, got[i].first + j));
         }
       }
     }
