@@ -84,11 +84,7 @@ std::vector<OwnedBox> owned_boxes(int dims, const Coordinates& counts, const Coo
   return all;
 }
 
-Region opposite(Region direction, int dims) noexcept {
-  Region middle = 0;
-  for (int axis = 0; axis < dims; ++axis) middle = 3 * middle + 1;
-  return 2 * middle - direction;
-}
+Region opposite(Region direction, int dims) noexcept { return directions_of(dims) - 1 - direction; }
 
 bool is_middle(Region direction, int dims) noexcept {
   return direction == opposite(direction, dims);
@@ -113,19 +109,6 @@ std::vector<BrickRange> joined(const std::vector<BrickRange>& ranges) {
       made.push_back(range);
   }
   return made;
-}
-
-/// Calls `visit` with each position of a box, x fastest.
-template <typename Visit>
-void for_each_position(const BrickBox& box, int dims, const Visit& visit) {
-  Coordinates position = box.lower;
-  for (std::int64_t left = box.size(dims); left > 0; --left) {
-    visit(position);
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims); ++axis) {
-      if (++position[axis] < box.upper[axis]) break;
-      position[axis] = box.lower[axis];
-    }
-  }
 }
 
 std::string text_of(int dims, const Coordinates& numbers) {
@@ -172,7 +155,7 @@ Decomposition::Decomposition(int dims, const Coordinates& counts, const Coordina
                              const std::vector<Coordinates>& neighbour_counts)
     : dims_(dims), counts_(counts), ghosts_(ghosts) {
   require_dims(dims);
-  const auto directions = static_cast<int>(regions_of(dims).size()) + 1;
+  const int directions = directions_of(dims);
   if (static_cast<int>(neighbour_counts.size()) != directions)
     throw InvalidArgument(
         fmt::format("counts of {} neighbours in {} dimensions", neighbour_counts.size(), dims));

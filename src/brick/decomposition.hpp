@@ -24,6 +24,19 @@ struct BrickBox {
   [[nodiscard]] std::int64_t size(int dims) const noexcept;
 };
 
+/// Calls `visit` with each position of a box, x fastest.
+template <typename Visit>
+void for_each_position(const BrickBox& box, int dims, const Visit& visit) {
+  Coordinates position = box.lower;
+  for (std::int64_t left = box.size(dims); left > 0; --left) {
+    visit(position);
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims); ++axis) {
+      if (++position[axis] < box.upper[axis]) break;
+      position[axis] = box.lower[axis];
+    }
+  }
+}
+
 /// Consecutive bricks in memory.
 struct BrickRange {
   std::int32_t first = 0;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "placement/partition.hpp"
 #include "strake/error.hpp"
 
 namespace strake::brick {
@@ -15,21 +16,6 @@ namespace {
 std::string by_axis(const Coordinates& numbers, int dims) {
   return fmt::format("{}",
                      fmt::join(std::span(numbers).first(static_cast<std::size_t>(dims)), " x "));
-}
-
-std::vector<int> factors_of(int number) {
-  std::vector<int> factors;
-  for (int factor = 2; factor <= number / factor; ++factor)
-    for (; number % factor == 0; number /= factor) factors.push_back(factor);
-  if (number > 1) factors.push_back(number);
-  std::ranges::reverse(factors);
-  return factors;
-}
-
-int directions_in(int dims) noexcept {
-  int directions = 1;
-  for (int axis = 0; axis < dims; ++axis) directions *= 3;
-  return directions;
 }
 
 /// Throws unless a grid of so many cells along an axis is of whole bricks.
@@ -71,7 +57,7 @@ Division::Division(const BricksToDivide& grid, int parts) : grid_(grid) {
   require_dims(grid.dims);
   const auto axes = static_cast<std::size_t>(grid.dims);
   if (std::ranges::all_of(grid.counts, [](int count) { return count == 0; })) {
-    for (const int factor : factors_of(parts)) cut(factor, parts);
+    for (const int factor : placement::prime_factors(parts)) cut(factor, parts);
   } else {
     std::int64_t product = 1;
     for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -164,7 +150,7 @@ std::optional<int> Division::neighbour(int part, Region direction) const noexcep
 std::vector<Coordinates> Division::neighbour_sizes(int part) const {
   std::vector<Coordinates> sizes;
   const Coordinates own = size_of(part);
-  for (Region direction = 0; direction < directions_in(grid_.dims); ++direction) {
+  for (Region direction = 0; direction < directions_of(grid_.dims); ++direction) {
     const auto there = neighbour(part, direction);
     sizes.push_back(there ? size_of(*there) : own);
   }
@@ -177,7 +163,7 @@ placement::Graph Division::graph() const {
   placement::Graph made{parts, {}};
   for (int part = 0; part < parts; ++part) {
     const Coordinates size = size_of(part);
-    for (Region direction = 0; direction < directions_in(grid_.dims); ++direction) {
+    for (Region direction = 0; direction < directions_of(grid_.dims); ++direction) {
       const auto there = neighbour(part, direction);
       if (!there || *there == part) continue;
       std::int64_t bricks = 1;

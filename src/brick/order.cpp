@@ -38,6 +38,8 @@ void require_dims(int dims) {
         fmt::format("a subdomain of {} dimensions; bricks have 1 to {}", dims, kMostDims));
 }
 
+int directions_of(int dims) noexcept { return power_of(3, dims); }
+
 int sign_of(Region region, int axis) noexcept { return region / power_of(3, axis) % 3 - 1; }
 
 bool goes_to(Region region, Region neighbour) noexcept {

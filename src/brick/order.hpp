@@ -24,6 +24,9 @@ using Region = int;
 /// \throws InvalidArgument  unless `dims` is 1 to kMostDims
 void require_dims(int dims);
 
+/// How many directions there are: the neighbours, and the vector of zeros in the middle.
+[[nodiscard]] int directions_of(int dims) noexcept;
+
 /// -1, 0 or 1. `axis` counts from 0.
 [[nodiscard]] int sign_of(Region region, int axis) noexcept;
 

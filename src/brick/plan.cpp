@@ -104,11 +104,7 @@ std::string AnyBrickGrid::Plan::fault_of(std::span<const std::int64_t> wanted,
   return {};
 }
 
-int AnyBrickGrid::Plan::directions() const noexcept {
-  int all = 1;
-  for (int axis = 0; axis < dims; ++axis) all *= 3;
-  return all;
-}
+int AnyBrickGrid::Plan::directions() const noexcept { return brick::directions_of(dims); }
 
 void AnyBrickGrid::Plan::divide() {
   // All ranks have the same values, so all throw.

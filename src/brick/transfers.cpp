@@ -13,23 +13,6 @@ using brick::BrickRange;
 using brick::Coordinates;
 using brick::Region;
 
-namespace {
-
-/// Calls `visit` with each position of a box, x fastest.
-template <typename Visit>
-void visit_positions(const brick::BrickBox& box, int dims, const Visit& visit) {
-  Coordinates position = box.lower;
-  for (std::int64_t left = box.size(dims); left > 0; --left) {
-    visit(position);
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims); ++axis) {
-      if (++position[axis] < box.upper[axis]) break;
-      position[axis] = box.lower[axis];
-    }
-  }
-}
-
-}  // namespace
-
 ByteRange AnyBrickGrid::Plan::bytes_of(const BrickRange& range) const noexcept {
   const std::int32_t last = range.first + range.count - 1;
   return {offsets[static_cast<std::size_t>(range.first)],
@@ -122,7 +105,7 @@ ExchangePart AnyBrickGrid::Plan::shift_along(std::size_t axis) {
     std::vector<std::int64_t> begins;
     std::vector<std::int64_t> lengths;
     for (int field = 0; field < (options.apart ? options.fields : 1); ++field)
-      visit_positions(slab, dims, [&](const Coordinates& position) {
+      brick::for_each_position(slab, dims, [&](const Coordinates& position) {
         const auto number = static_cast<std::size_t>(decomposition->brick_at(position));
         const std::int64_t begin = field * field_bytes + offsets[number];
         if (!begins.empty() && begins.back() + lengths.back() == begin) {

@@ -4,9 +4,7 @@
 #include <vector>
 
 namespace strake::placement {
-namespace {
 
-/// The largest first.
 std::vector<int> prime_factors(int number) {
   std::vector<int> factors;
   for (int factor = 2; factor <= number / factor; ++factor)
@@ -15,8 +13,6 @@ std::vector<int> prime_factors(int number) {
   std::ranges::reverse(factors);
   return factors;
 }
-
-}  // namespace
 
 Partition::Partition(const Index3& extent, int parts, Ties ties) : extent_(extent) {
   for (const int factor : prime_factors(parts)) {

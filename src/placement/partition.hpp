@@ -5,10 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "strake/box.hpp"
 
 namespace strake::placement {
+
+/// The prime factors of a number, the largest first; none of 1.
+[[nodiscard]] std::vector<int> prime_factors(int number);
 
 /// The place of a subgrid among the others, and how many there are along each axis.
 using Position = std::array<int, 3>;
