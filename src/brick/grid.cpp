@@ -8,30 +8,11 @@
 
 #include "brick/check.hpp"
 #include "brick/plan.hpp"
-#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
-
-namespace {
-
-/// Calls `work`, and throws on all ranks what one of them throws. Collective.
-template <typename Work>
-void on_all(MPI_Comm comm, const Work& work) {
-  std::string fault;
-  ErrorCode kind = ErrorCode::Other;
-  try {
-    work();
-  } catch (const std::exception& error) {
-    fault = error.what();
-    kind = kind_of_current_error();
-  }
-  mpi::agree(comm, fault, kind);
-}
-
-}  // namespace
 
 AnyBrickGrid::AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent,
                            std::span<const int> shape, std::int64_t element_bytes,
@@ -47,12 +28,12 @@ AnyBrickGrid::AnyBrickGrid(std::shared_ptr<Plan> plan) : plan_(std::move(plan)) 
 void AnyBrickGrid::make_storage(bool collective) {
   auto made = std::make_unique<Storage>();
   if (collective)
-    on_all(plan_->comm, [&] { made->allocate(*plan_); });
+    brick::on_all(plan_->comm, [&] { made->allocate(*plan_); });
   else
     made->allocate(*plan_);
   if (plan_->maps()) {
-    on_all(plan_->comm, [&] { made->map(*plan_); });
-    on_all(plan_->comm, [&] { made->link(*plan_); });
+    brick::on_all(plan_->comm, [&] { made->map(*plan_); });
+    brick::on_all(plan_->comm, [&] { made->link(*plan_); });
   }
   storage_ = std::move(made);
 }

@@ -123,17 +123,9 @@ void AnyBrickGrid::Plan::place() {
       !homes.island_of.empty() ||
       std::ranges::any_of(homes.node_of, [](int number) { return number != 0; });
   if (has_several) {
-    std::string fault;
-    ErrorCode kind = ErrorCode::Other;
-    if (rank == 0) {
-      try {
-        part_of = placement::ordering_of(division->graph(), homes).vertex_of;
-      } catch (const std::exception& error) {
-        fault = error.what();
-        kind = kind_of_current_error();
-      }
-    }
-    mpi::agree(comm, fault, kind);
+    brick::on_all(comm, [&] {
+      if (rank == 0) part_of = placement::ordering_of(division->graph(), homes).vertex_of;
+    });
     mpi::check(mpi::real_mpi().MPI_Bcast(part_of.data(), ranks, MPI_INT, 0, comm), "MPI_Bcast");
   }
   rank_of.resize(part_of.size());
@@ -144,9 +136,7 @@ void AnyBrickGrid::Plan::place() {
 /// Numbers the bricks, and finds what this rank owns.
 void AnyBrickGrid::Plan::name_bricks() {
   const int part = part_of[static_cast<std::size_t>(rank)];
-  std::string fault;
-  ErrorCode kind = ErrorCode::Other;
-  try {
+  brick::on_all(comm, [&] {
     decomposition.emplace(dims, division->size_of(part), bricks.ghosts,
                           division->neighbour_sizes(part));
     require_bytes();
@@ -154,11 +144,7 @@ void AnyBrickGrid::Plan::name_bricks() {
     numbers.resize(positions.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     ghosts.assign(numbers.begin() + decomposition->owned(), numbers.end());
-  } catch (const std::exception& error) {
-    fault = error.what();
-    kind = kind_of_current_error();
-  }
-  mpi::agree(comm, fault, kind);
+  });
   const Coordinates lower = division->lower_of(part);
   const Coordinates size = division->size_of(part);
   for (std::size_t axis = 0; axis < axes(); ++axis) {

@@ -15,9 +15,29 @@
 #include "brick/division.hpp"
 #include "exchange/peers/group.hpp"
 #include "memory/sharing/shared_view.hpp"
+#include "mpi/agree.hpp"
 #include "strake/bricks.hpp"
 #include "strake/copy.hpp"
+#include "strake/error.hpp"
 #include "strake/exchange.hpp"
+
+namespace strake::brick {
+
+/// Calls `work`, and throws on all ranks what one of them throws. Collective.
+template <typename Work>
+void on_all(MPI_Comm comm, const Work& work) {
+  std::string fault;
+  ErrorCode kind = ErrorCode::Other;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    fault = error.what();
+    kind = kind_of_current_error();
+  }
+  mpi::agree(comm, fault, kind);
+}
+
+}  // namespace strake::brick
 
 namespace strake {
 
