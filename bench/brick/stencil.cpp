@@ -61,7 +61,8 @@ class Problem {
       from.data()[i] = 0.001 * static_cast<double>(i * 7919 % 1009);
     for (std::int64_t z = 0; z < along_; ++z)
       for (std::int64_t y = 0; y < along_; ++y)
-        for (std::int64_t x = 0; x < along_; ++x) add_brick(x, y, z);
+        for (std::int64_t x = 0; x < along_; ++x) add_adjacency(x, y, z);
+    add_inner();
     for_each_cell([&](std::int64_t in_array, std::int64_t in_brick) {
       bricks_from.data()[in_brick] = from.data()[in_array];
     });
@@ -87,7 +88,7 @@ class Problem {
   }
 
  private:
-  void add_brick(std::int64_t x, std::int64_t y, std::int64_t z) {
+  void add_adjacency(std::int64_t x, std::int64_t y, std::int64_t z) {
     const auto inside = [&](std::int64_t at) { return at >= 0 && at < along_; };
     for (int code = 0; code < strake::neighbours<3>; ++code) {
       const std::int64_t i = x + code % 3 - 1, j = y + code / 3 % 3 - 1, k = z + code / 9 - 1;
@@ -95,9 +96,16 @@ class Problem {
                                ? ((k * along_ + j) * along_ + i) * Brick::cells * 8
                                : strake::kNoBrick);
     }
-    const auto inner = [&](std::int64_t at) { return at > 0 && at < along_ - 1; };
-    if (inner(x) && inner(y) && inner(z))
-      inner_.push_back(static_cast<std::int32_t>((z * along_ + y) * along_ + x));
+  }
+  /// In tiles along y, as a grid of bricks numbers its own.
+  void add_inner() {
+    const std::int64_t last = along_ - 1;
+    const std::int64_t rows = std::max<std::int64_t>(1, 128 / (last - 1));
+    for (std::int64_t tile = 1; tile < last; tile += rows)
+      for (std::int64_t z = 1; z < last; ++z)
+        for (std::int64_t y = tile; y < std::min(tile + rows, last); ++y)
+          for (std::int64_t x = 1; x < last; ++x)
+            inner_.push_back(static_cast<std::int32_t>((z * along_ + y) * along_ + x));
   }
   std::int64_t n_, pitch_, along_, all_;
   std::vector<std::int64_t> adjacency_;

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-FORMS = ["layout", "basic", "memmap", "shift", "mapped", "grid", "types", "pack"]
+FORMS = ["layout", "basic", "memmap", "shift", "mapped", "best", "grid", "types", "pack"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 

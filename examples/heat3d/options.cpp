@@ -49,7 +49,8 @@ std::vector<Form> parse_forms(const std::string& text) {
     const auto* const found = std::ranges::find(kFormNames, std::string_view(part));
     if (found == kFormNames.end())
       throw std::invalid_argument(
-          "--form takes layout, basic, memmap, shift, mapped, grid, types, pack, and buffers with "
+          "--form takes layout, basic, memmap, shift, mapped, best, grid, types, pack, and buffers "
+          "with "
           "--exchange-only (several with commas between), or all, not '" +
           part + "'");
     forms.push_back(static_cast<Form>(found - kFormNames.begin()));
@@ -177,6 +178,7 @@ std::string help() {
          "    mapped  bricks; ranks of a node see each other's in the place of ghosts, and "
          "exchange\n"
          "            only signals\n"
+         "    best    bricks: layout or memmap, by what they send\n"
          "    grid    an array in a strake::Grid\n"
          "    types   an array, and MPI datatypes of its borders\n"
          "    pack    an array, whose borders loops pack into messages\n"

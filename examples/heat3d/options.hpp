@@ -10,13 +10,24 @@
 
 /// How a rank stores its cells, and how ghost cells come. The forms of bricks come first, in the
 /// order of strake::BrickForm.
-enum class Form : std::uint8_t { Layout, Basic, MemMap, Shift, Mapped, Grid, Types, Pack, Buffers };
-inline constexpr std::array<const char*, 9> kFormNames = {
-    "layout", "basic", "memmap", "shift", "mapped", "grid", "types", "pack", "buffers"};
+enum class Form : std::uint8_t {
+  Layout,
+  Basic,
+  MemMap,
+  Shift,
+  Mapped,
+  Best,
+  Grid,
+  Types,
+  Pack,
+  Buffers
+};
+inline constexpr std::array<const char*, 10> kFormNames = {
+    "layout", "basic", "memmap", "shift", "mapped", "best", "grid", "types", "pack", "buffers"};
 [[nodiscard]] constexpr const char* name_of(Form form) {
   return kFormNames[static_cast<std::size_t>(form)];
 }
-[[nodiscard]] constexpr bool is_of_bricks(Form form) { return form <= Form::Mapped; }
+[[nodiscard]] constexpr bool is_of_bricks(Form form) { return form <= Form::Best; }
 /// Whether a form stores cells: `buffers` only sends messages, and computes nothing.
 [[nodiscard]] constexpr bool has_values(Form form) { return form != Form::Buffers; }
 

@@ -10,7 +10,7 @@ namespace {
 using Bricks = strake::BrickGrid<double, BrickShape>;
 
 strake::BrickForm brick_form(Form form) {
-  static_assert(static_cast<int>(Form::Mapped) == static_cast<int>(strake::BrickForm::Mapped));
+  static_assert(static_cast<int>(Form::Best) == static_cast<int>(strake::BrickForm::Best));
   return static_cast<strake::BrickForm>(form);
 }
 

@@ -44,9 +44,12 @@ enum class BrickForm : std::uint8_t {
   Shift,
   /// As Layout between nodes. Ranks of one node map each other's bricks, read-only, in the place of
   /// their ghosts: no byte moves, and an exchange only says that a grid's values are there. One
-  /// step
-  /// follows each exchange. See before_writing().
+  /// step follows each exchange. See before_writing().
   Mapped,
+  /// Layout or MemMap, by what the rank that sends most to other nodes sends: a transfer costs as
+  /// much as its bytes and, up to 32 KiB, these once more. Layout where too few mappings are left.
+  /// plan() says which, and why.
+  Best,
 };
 
 struct BrickOptions {
@@ -59,8 +62,8 @@ struct BrickOptions {
   int fields = 1;
   bool apart = false;
   BrickForm form = BrickForm::Layout;
-  /// With MemMap: the pages to which regions are padded, a power of two and no smaller than the
-  /// system's; 0: the system's. [bytes]
+  /// The pages of the memory, a power of two and no smaller than the system's: as SharedArray. 0:
+  /// the system's. With MemMap regions are padded to whole ones. [bytes]
   std::int64_t page = 0;
   /// How many parts lie along each axis; their product is the number of ranks. A 0 beside other
   /// numbers counts as 1. All zeroes: the prime factors of the ranks cut the longest axis.

@@ -1,7 +1,7 @@
-/// \file  Where the bricks of a rank's subdomain lie in memory: the interior, then the surface
-/// regions in the order that needs the fewest messages, then the ghost bricks by neighbour, each
-/// neighbour's in the order in which it stores them. Source: Zhao et al. (2021), PPoPP, sections 2
-/// and 3.
+/// \file  Where the bricks of a rank's subdomain lie in memory: the interior, in tiles that caches
+/// hold a layer of, then the surface regions in the order that needs the fewest messages, then the
+/// ghost bricks by neighbour, each neighbour's in the order in which it stores them. Source: Zhao
+/// et al. (2021), PPoPP, sections 2 and 3.
 #pragma once
 
 #include <array>

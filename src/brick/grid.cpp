@@ -247,6 +247,10 @@ std::string AnyBrickGrid::plan() const {
       stored.stored() - stored.owned(), numbers(plan_->ghost),
       fields() == 1 ? "a field" : fmt::format("{} fields", fields()), plan_->element_bytes,
       plan_->options.apart ? "each in bricks of its own" : "together in each brick", plan_->bytes);
+  text += storage_->pages(*plan_) + plan_->choice;
+  if (plan_->maps_views())
+    text += fmt::format("regions begin at pages of {} bytes, which adds {} bytes\n", plan_->page(),
+                        plan_->padding());
   if (plan_->maps())
     text +=
         fmt::format("{} ranks of the node are read where their bricks lie\n", plan_->mapped.size());

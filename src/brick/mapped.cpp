@@ -30,13 +30,9 @@ int AnyBrickGrid::Plan::owner_of(std::int32_t number) const {
 }
 
 void AnyBrickGrid::Plan::plan_signals() {
-  group = peers::Group::of(comm);
-  const int own = part_of[static_cast<std::size_t>(rank)];
-  for (brick::Region direction = 0; direction < directions(); ++direction) {
-    const auto there = division->neighbour(own, direction);
-    const int other = there ? rank_of[static_cast<std::size_t>(*there)] : rank;
+  for_each_neighbour([this](brick::Region /*direction*/, int other) {
     if (!is_mapped(other) && group->is_near(other)) mapped.push_back(other);
-  }
+  });
   constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::int64_t));
   ExchangePart part;
   words.resize(mapped.size() + 1);
@@ -82,10 +78,22 @@ void AnyBrickGrid::Storage::allocate(Plan& plan) {
   constexpr std::int64_t kShared = 64 << 10;
   number = plan.grids++;
   const bool must_be_shared = plan.maps() || !plan.views.empty();
-  memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShared) : plan.bytes);
+  memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShared) : plan.bytes, {},
+                       plan.options.page);
   addresses = {memory.data()};
   if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(plan);
   if (!plan.views.empty()) make_views(plan);
+}
+
+std::string AnyBrickGrid::Storage::pages(const Plan& plan) const {
+  if (plan.options.page <= sharing::page_bytes()) return {};
+  const auto region =
+      sharing::Arenas::get().find(memory.data(), memory.data() + memory.size_bytes());
+  const bool from_pool = region && region->pool_page > 0;
+  return fmt::format("in pages of {} bytes, {}\n", plan.options.page,
+                     from_pool ? "from the system's pool of huge pages"
+                               : "of which the system's pool has too few: in ordinary pages, which "
+                                 "the kernel may join");
 }
 
 /// Maps what each neighbour gets as one piece.
@@ -103,7 +111,7 @@ void AnyBrickGrid::Storage::make_views(const Plan& plan) {
   for (const auto& ranges : plan.views) {
     std::vector<sharing::SharedView::Range> in_file;
     for (const ByteRange& range : ranges) in_file.push_back({offset + range.begin, range.size()});
-    views.emplace_back(region->descriptor, in_file);
+    views.emplace_back(region->descriptor, in_file, plan.options.page);
     addresses.push_back(views.back().data());
   }
 }

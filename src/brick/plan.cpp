@@ -32,6 +32,8 @@ AnyBrickGrid::Plan::Plan(MPI_Comm over, std::span<const std::int64_t> wanted,
     divide();
     place();
     name_bricks();
+    group = exchange::peers::Group::of(comm);
+    choose_form();
     lay_out();
     if (maps()) plan_signals();
     plan_exchange();
@@ -144,6 +146,7 @@ void AnyBrickGrid::Plan::name_bricks() {
     numbers.resize(positions.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     ghosts.assign(numbers.begin() + decomposition->owned(), numbers.end());
+    stride = options.apart ? brick_bytes : brick_bytes * options.fields;
   });
   const Coordinates lower = division->lower_of(part);
   const Coordinates size = division->size_of(part);
@@ -185,17 +188,14 @@ void AnyBrickGrid::Plan::require_bytes() const {
                                       decomposition->stored(), options.fields, brick_bytes, all));
 }
 
-/// Finds where each brick lies. With MemMap each box begins at a page.
+/// Finds where each brick lies. With MemMap boxes of the surface and of ghosts begin at pages.
 void AnyBrickGrid::Plan::lay_out() {
-  stride = options.apart ? brick_bytes : brick_bytes * options.fields;
-  std::int64_t page = 1;
-  if (options.form == BrickForm::MemMap) page = std::max(options.page, sharing::page_bytes());
-  const auto whole = [page](std::int64_t size) { return (size + page - 1) / page * page; };
+  const auto whole = [this](std::int64_t size) { return maps_views() ? in_pages(size) : size; };
   offsets.resize(positions.size());
   std::int64_t at = 0;
   for (const brick::StoredBox& stored : decomposition->boxes()) {
-    at = whole(at);
     const auto first = static_cast<std::size_t>(stored.first);
+    if (stored.first >= decomposition->interior()) at = whole(at);
     for (std::int64_t i = 0; i < stored.box.size(dims); ++i, at += stride)
       offsets[first + static_cast<std::size_t>(i)] = at;
   }

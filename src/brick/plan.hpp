@@ -61,13 +61,34 @@ struct AnyBrickGrid::Plan {
   /// Finds the ranks whose bricks are mapped, and connects this one with them.
   void plan_signals();
   void require_bytes() const;
+  void choose_form();
   void lay_out();
   void plan_exchange();
   void plan_transfers(ExchangePart& part, brick::Region direction, int peer);
   [[nodiscard]] ExchangePart shift_along(std::size_t axis);
   /// \}
+  /// Whether a rank is on another node.
+  [[nodiscard]] bool is_far(int other) const noexcept {
+    return other != rank && !group->is_near(other);
+  }
   /// Whether a rank's bricks are read where they lie.
   [[nodiscard]] bool is_mapped(int other) const noexcept;
+  /// \{ The pages of the memory, a size in whole ones, and what regions that begin at pages add.
+  /// [bytes]
+  [[nodiscard]] std::int64_t page() const noexcept;
+  [[nodiscard]] std::int64_t in_pages(std::int64_t size) const noexcept;
+  [[nodiscard]] std::int64_t padding() const noexcept;
+  /// \}
+  /// Calls `visit` with each direction in which there is a neighbour, and the rank there.
+  template <typename Visit>
+  void for_each_neighbour(const Visit& visit) const {
+    const int own = part_of[static_cast<std::size_t>(rank)];
+    for (brick::Region direction = 0; direction < directions(); ++direction) {
+      const auto there = division->neighbour(own, direction);
+      if (there && direction != directions() / 2)
+        visit(direction, rank_of[static_cast<std::size_t>(*there)]);
+    }
+  }
   /// The rank that owns a ghost brick; -1: it is beyond an end of the grid.
   [[nodiscard]] int owner_of(std::int32_t number) const;
   /// \{ Tells the mapped neighbours a word, and waits for theirs. \throws Error  they differ
@@ -80,6 +101,7 @@ struct AnyBrickGrid::Plan {
   /// The bytes of consecutive bricks of a field, with what lies between.
   [[nodiscard]] ByteRange bytes_of(const brick::BrickRange& range) const noexcept;
   [[nodiscard]] bool maps() const noexcept { return options.form == BrickForm::Mapped; }
+  [[nodiscard]] bool maps_views() const noexcept { return options.form == BrickForm::MemMap; }
   [[nodiscard]] int directions() const noexcept;
   [[nodiscard]] std::size_t axes() const noexcept { return static_cast<std::size_t>(dims); }
   /// \{ \throws InvalidArgument  there is no such
@@ -98,7 +120,8 @@ struct AnyBrickGrid::Plan {
   int ranks = 1;
   int dims = 0;
   std::int64_t element_bytes = 0;
-  BrickOptions options;
+  BrickOptions options;  ///< their form is never Best
+  std::string choice;    ///< for people, where Best was asked for
   BrickNumbers extent{};
   BrickNumbers shape{};
   BrickNumbers ghost{};
@@ -144,6 +167,8 @@ struct AnyBrickGrid::Storage {
   void map(Plan& plan);
   void link(const Plan& plan);
   /// \}
+  /// For people: what became of BrickOptions::page, a line, or nothing.
+  [[nodiscard]] std::string pages(const Plan& plan) const;
   SharedArray memory;
   std::unique_ptr<Check> check;  ///< with STRAKE_CHECK=1
   std::vector<sharing::SharedView> views;

@@ -20,20 +20,15 @@ ByteRange AnyBrickGrid::Plan::bytes_of(const BrickRange& range) const noexcept {
 }
 
 void AnyBrickGrid::Plan::plan_exchange() {
-  group = exchange::peers::Group::of(comm);
   if (options.form == BrickForm::Shift) {
     for (std::size_t axis = 0; axis < axes(); ++axis)
       if (bricks.ghosts[axis] > 0) exchanges.emplace_back(comm, shift_along(axis));
   } else {
     ExchangePart part;
     part.array({}, bytes);
-    const int own = part_of[static_cast<std::size_t>(rank)];
-    for (Region direction = 0; direction < directions(); ++direction) {
-      const auto there = division->neighbour(own, direction);
-      if (!there || direction == directions() / 2) continue;
-      const int peer = rank_of[static_cast<std::size_t>(*there)];
+    for_each_neighbour([&](Region direction, int peer) {
       if (!is_mapped(peer)) plan_transfers(part, direction, peer);
-    }
+    });
     exchanges.emplace_back(comm, part);
   }
   for (const Exchange& one : exchanges) bytes_sent += one.bytes_sent();
@@ -48,8 +43,7 @@ void AnyBrickGrid::Plan::plan_transfers(ExchangePart& part, Region direction, in
   if (sends.empty()) return;
   const std::string what = fmt::format("direction {}", direction);
   // One view for each field where one range would not do.
-  const bool by_view = options.form == BrickForm::MemMap && !group->is_near(peer);
-  const std::int64_t page = std::max(options.page, sharing::page_bytes());
+  const bool by_view = maps_views() && is_far(peer);
   for (int field = 0; field < (options.apart ? options.fields : 1); ++field) {
     const std::int64_t begin = field * field_bytes;
     const auto dense = [&](ByteRange range) {
@@ -60,7 +54,7 @@ void AnyBrickGrid::Plan::plan_transfers(ExchangePart& part, Region direction, in
       std::int64_t length = 0;
       for (const BrickRange& range : sends) {
         const ByteRange exact = bytes_of(range);
-        pages.push_back({begin + exact.begin, begin + (exact.end + page - 1) / page * page});
+        pages.push_back({begin + exact.begin, begin + in_pages(exact.end)});
         length += range.first == sends.back().first ? exact.size() : pages.back().size();
       }
       const BrickRange all{receives.front().first,

@@ -66,14 +66,62 @@ TEST_P(Bricks, every_ghost_cell_has_its_owners_value) {
 }
 
 std::string form_name(const testing::TestParamInfo<BrickForm>& form) {
-  constexpr std::array kNames = {"layout", "basic", "memmap", "shift", "mapped"};
+  constexpr std::array kNames = {"layout", "basic", "memmap", "shift", "mapped", "best"};
   return kNames[static_cast<std::size_t>(form.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, Bricks,
                          testing::Values(BrickForm::Layout, BrickForm::Basic, BrickForm::MemMap,
-                                         BrickForm::Shift, BrickForm::Mapped),
+                                         BrickForm::Shift, BrickForm::Mapped, BrickForm::Best),
                          form_name);
+
+/// Deep ghosts of bricks in two dimensions, or in one, which have few regions.
+WantedBricks in_pages(BrickForm form, std::int64_t page, bool plane) {
+  BrickOptions options{.ghost = 8, .periodic = kPeriodic, .fields = 2, .apart = true, .form = form};
+  options.page = page;
+  if (plane) return {{32, 64}, {4, 4}, options};
+  return {{64}, {4}, options};
+}
+
+TEST(BrickGrids, lie_in_pages_as_wanted) {
+  constexpr std::int64_t kSmall = 64 << 10;
+  constexpr std::int64_t kHuge = 2 << 20;
+  for (const BrickForm form : {BrickForm::MemMap, BrickForm::Layout, BrickForm::Mapped}) {
+    expect_ghosts(in_pages(form, kSmall, true));
+    expect_ghosts(in_pages(form, kHuge, false));
+  }
+  const WantedBricks wanted = in_pages(BrickForm::MemMap, kHuge, false);
+  const AnyBrickGrid grid(MPI_COMM_WORLD, wanted.extent, wanted.shape, 8, wanted.options);
+  const std::string plan = grid.plan();
+  EXPECT_NE(plan.find("in pages of 2097152 bytes, "), std::string::npos) << plan;
+  EXPECT_NE(plan.find("regions begin at pages of 2097152 bytes, which adds "), std::string::npos)
+      << plan;
+  EXPECT_EQ(grid.size_bytes() % kHuge, 0);
+}
+
+/// \param side  cells of a brick along each axis
+std::string plan_of_best(int side, std::int64_t page = 0) {
+  const std::vector<int> shape(3, side);
+  const std::vector<std::int64_t> extent{std::int64_t{4} * side * ranks(), 4 * side, 4 * side};
+  const AnyBrickGrid grid(
+      MPI_COMM_WORLD, extent, shape, 8,
+      {.ghost = side, .periodic = kPeriodic, .form = BrickForm::Best, .page = page});
+  return grid.plan();
+}
+
+TEST(BrickGrids, the_best_form_is_the_one_that_costs_less) {
+  if (ranks_per_node() == 1 && ranks() > 1) {
+    // A brick of 8^3 is a page: views add no bytes. Bricks of 64 bytes are padded to whole pages.
+    EXPECT_NE(plan_of_best(8).find("MemMap was chosen: "), std::string::npos) << plan_of_best(8);
+    EXPECT_NE(plan_of_best(2).find("Layout was chosen: "), std::string::npos) << plan_of_best(2);
+    EXPECT_NE(plan_of_best(8, 2 << 20).find("Layout was chosen: "), std::string::npos);
+    return;
+  }
+  if (ranks_per_node() < ranks()) return;
+  EXPECT_NE(plan_of_best(8).find("Layout was chosen: no neighbours are on different nodes"),
+            std::string::npos)
+      << plan_of_best(8);
+}
 
 TEST(BrickGrids, bricks_know_their_neighbours) {
   using S = Shape<4, 2, 2>;

@@ -447,6 +447,14 @@ TEST(Exchange, short_blocks_are_packed_unless_direct_is_forced) {
   }
 }
 
+TEST(Exchange, arrays_in_pages_that_no_memory_has_are_refused) {
+  EXPECT_EQ(SharedArray(100, {}, 1 << 20).size_bytes(), 100);
+  EXPECT_THROW(SharedArray(1 << 20, {}, 5000), InvalidArgument);
+  EXPECT_THROW(SharedArray(1 << 20, {}, 512), InvalidArgument);
+  EXPECT_THROW(SharedArray(1 << 20, {}, -4096), InvalidArgument);
+  EXPECT_THROW(SharedArray(1 << 20, {MemoryKind::Device}, 2 << 20), InvalidArgument);
+}
+
 TEST(Exchange, tells_of_each_peer_how_its_bytes_went) {
   constexpr std::int64_t kBytes = 64 << 10;
   ExchangePart part;

@@ -36,6 +36,24 @@ TEST(SharedView, ranges_lie_one_after_the_other) {
   EXPECT_EQ(static_cast<int>(moved.data()[0]), 43);
 }
 
+TEST(SharedView, begins_at_one_of_its_pages) {
+  constexpr std::int64_t kPage = 2 << 20;
+  const SharedMemory memory = SharedMemory::make_in_pages(3 * kPage, kPage);
+  const std::vector<SharedView::Range> ranges = {{2 * kPage, kPage}, {0, kPage}};
+  const std::int64_t before = mappings().now;
+  {
+    const SharedView view(memory.descriptor(), ranges, kPage);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % kPage, 0U);
+    memory.data()[3 * kPage - 1] = std::byte{42};
+    memory.data()[0] = std::byte{43};
+    EXPECT_EQ(static_cast<int>(view.data()[kPage - 1]), 42);
+    EXPECT_EQ(static_cast<int>(view.data()[kPage]), 43);
+  }
+  EXPECT_LE(mappings().now, before);
+  const std::vector<SharedView::Range> part = {{0, kPage / 2}};
+  EXPECT_THROW(SharedView(memory.descriptor(), part, kPage), InvalidArgument);
+}
+
 TEST(SharedView, parts_of_pages_are_refused) {
   const SharedMemory memory = SharedMemory::make(8 * page_bytes());
   const std::vector<SharedView::Range> ranges = {{1, page_bytes()}};

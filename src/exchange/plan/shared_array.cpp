@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -13,9 +15,9 @@
 namespace strake {
 namespace {
 
-std::byte* allocate_on_host(std::int64_t bytes) {
+std::byte* allocate_on_host(std::int64_t bytes, std::int64_t page) {
   constexpr std::size_t kPage = 4096;
-  if (void* const shared = sharing::Arenas::get().allocate(bytes))
+  if (void* const shared = sharing::Arenas::get().allocate(bytes, page))
     return static_cast<std::byte*>(shared);
   const auto whole = (static_cast<std::size_t>(bytes) + kPage - 1) / kPage * kPage;
   void* const own = std::aligned_alloc(kPage, whole);
@@ -26,14 +28,21 @@ std::byte* allocate_on_host(std::int64_t bytes) {
 
 }  // namespace
 
-SharedArray::SharedArray(std::int64_t bytes, Place place) : bytes_(bytes), place_(place) {
+SharedArray::SharedArray(std::int64_t bytes, Place place, std::int64_t page)
+    : bytes_(bytes), place_(place) {
   if (bytes < 0) throw InvalidArgument(fmt::format("an array of {} bytes", bytes));
+  if (page != 0 &&
+      (page < sysconf(_SC_PAGESIZE) || !std::has_single_bit(static_cast<std::uint64_t>(page)) ||
+       place.kind == MemoryKind::Device))
+    throw InvalidArgument(fmt::format(
+        "an array in pages of {} bytes: in host memory a power of two, from {} on; else 0", page,
+        sysconf(_SC_PAGESIZE)));
   if (place.kind == MemoryKind::Managed)
     throw Unsupported("an array in managed memory, which no other process reads");
   if (bytes == 0) return;
   if (place.kind != MemoryKind::Device) {
     place_ = {};
-    data_ = allocate_on_host(bytes);
+    data_ = allocate_on_host(bytes, page);
     return;
   }
   DeviceBackend& backend = required_device_backend();

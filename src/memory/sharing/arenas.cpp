@@ -71,7 +71,7 @@ Arenas::Arenas() noexcept : heap_(shared_heap()) {
   if (heap_ != nullptr && heap_->base.load(std::memory_order_acquire) != nullptr) count_ = 1;
 }
 
-void* Arenas::allocate(std::int64_t bytes) noexcept {
+void* Arenas::allocate(std::int64_t bytes, std::int64_t page) noexcept {
   static const bool may_fail = touches_may_fail();
   if (bytes < kShortest || may_fail) return nullptr;
   if (!is_granted(bytes)) {
@@ -82,9 +82,10 @@ void* Arenas::allocate(std::int64_t bytes) noexcept {
   for (Allocation& allocation : allocations_) {
     if (allocation.memory.data() != nullptr) continue;
     try {
-      SharedMemory made = SharedMemory::make(bytes);
+      SharedMemory made =
+          page == 0 ? SharedMemory::make(bytes) : SharedMemory::make_in_pages(bytes, page);
       allocation.seen.twin =
-          SharedMemory::map(made.descriptor(), bytes, SharedMemory::Access::Read);
+          SharedMemory::map(made.descriptor(), made.bytes(), SharedMemory::Access::Read);
       allocation.memory = std::move(made);
     } catch (const std::exception& error) {
       log::info("{} bytes are allocated as others are: {}", bytes, error.what());
@@ -118,8 +119,10 @@ bool Arenas::release(const void* address) noexcept {
 
 Arenas::Region Arenas::region_of(const Allocation& allocation) const noexcept {
   const SharedMemory& memory = allocation.memory;
-  return {static_cast<std::int32_t>(&allocation - allocations_.data()), allocation.generation,
-          memory.bytes(), memory.descriptor(), memory.data()};
+  Region region{static_cast<std::int32_t>(&allocation - allocations_.data()), allocation.generation,
+                memory.bytes(), memory.descriptor(), memory.data()};
+  region.pool_page = memory.pool_page();
+  return region;
 }
 
 std::optional<Arenas::Region> Arenas::search(const std::byte* first, const std::byte* last) {

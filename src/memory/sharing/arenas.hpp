@@ -33,8 +33,8 @@ class Arenas {
   /// Zeroes, at a page's begin; null: there is no room, no memory, or `bytes` are too few. Pages
   /// come when they are touched first, near who touches them. ~20 us. Where the kernel would refuse
   /// the process so much private memory, it gets none here: the caller's own allocator then says
-  /// so.
-  [[nodiscard]] void* allocate(std::int64_t bytes) noexcept;
+  /// so. \param page  as SharedMemory::make_in_pages(); 0: the system's
+  [[nodiscard]] void* allocate(std::int64_t bytes, std::int64_t page = 0) noexcept;
   /// False: it was not allocated here.
   bool release(const void* address) noexcept;
 
@@ -46,6 +46,7 @@ class Arenas {
     int descriptor = -1;
     std::byte* data = nullptr;
     std::uint64_t file = 0;  ///< number of the descriptor's file; 0: the descriptor is Strake's own
+    std::int64_t pool_page = 0;  ///< as SharedMemory::pool_page()
   };
   /// Whether the region's descriptor is still that of its memory: a program may have closed it, and
   /// got its number for a file of its own. A system call, for a slice of the shared heap.

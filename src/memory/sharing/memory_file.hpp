@@ -10,7 +10,10 @@ namespace strake::sharing {
 [[nodiscard]] int memory_seals() noexcept;
 /// A descriptor of `bytes` of zeroes, of which none is taken from the machine before it is touched.
 /// Negative, and errno: it can't be had. EFBIG: files may not be so long (ulimit -f).
-[[nodiscard]] int make_memory_file(const char* name, std::int64_t bytes) noexcept;
+/// \param huge_page  bytes of the pages, from the system's pool of those (hugetlb), a power of two
+/// that divides `bytes`; 0: ordinary pages
+[[nodiscard]] int make_memory_file(const char* name, std::int64_t bytes,
+                                   std::int64_t huge_page = 0) noexcept;
 /// Whether the kernel grants the process so much private memory, which is what others allocate.
 [[nodiscard]] bool is_granted(std::int64_t bytes) noexcept;
 /// Whether a page of shared memory is charged only when it is touched, so that a touch that is

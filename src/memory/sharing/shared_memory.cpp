@@ -56,6 +56,23 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
   return {data, bytes, std::move(descriptor)};
 }
 
+SharedMemory SharedMemory::make_in_pages(std::int64_t bytes, std::int64_t page) {
+  const std::int64_t whole = (bytes + page - 1) / page * page;
+  if (page <= sysconf(_SC_PAGESIZE)) return make(whole);
+  FileDescriptor descriptor(make_memory_file("strake", whole, page));
+  std::byte* data = nullptr;
+  if (descriptor.get() >= 0) data = map_pages(descriptor.get(), whole, Access::ReadWrite);
+  if (data != nullptr) {
+    SharedMemory made(data, whole, std::move(descriptor));
+    made.pool_page_ = page;
+    // A touch of a page that the pool refuses later would end the process.
+    if (made.populate(0, whole)) return made;
+  }
+  SharedMemory made = make(whole);
+  (void)madvise(made.data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
+  return made;
+}
+
 SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes, Access access) {
   // Only memory has seals. What has none may be a file of a file system that does not answer.
   const int seals = fcntl(descriptor, F_GET_SEALS);
@@ -84,13 +101,15 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       descriptor_(std::move(other.descriptor_)),
-      populated_(std::move(other.populated_)) {}
+      populated_(std::move(other.populated_)),
+      pool_page_(std::exchange(other.pool_page_, 0)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(populated_, other.populated_);
+  std::swap(pool_page_, other.pool_page_);
   return *this;
 }
 

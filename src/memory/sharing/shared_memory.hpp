@@ -16,6 +16,10 @@ class SharedMemory {
   /// Zeroes, of which none is taken from the machine before it is populated or touched.
   /// \throws OutOfMemory  no descriptor, or no address range, is left
   [[nodiscard]] static SharedMemory make(std::int64_t bytes);
+  /// In pages of `page` bytes, a power of two: all taken at once from the system's pool of such
+  /// pages (hugetlb), where it has enough of them. Else ordinary pages, which the kernel is asked
+  /// to join into huge ones (shmem_enabled). It is as long as whole pages. \throws OutOfMemory
+  [[nodiscard]] static SharedMemory make_in_pages(std::int64_t bytes, std::int64_t page);
   enum class Access : std::uint8_t { Read, ReadWrite };
   /// Maps what another process made. The descriptor stays the caller's.
   /// \throws InvalidArgument it has another size, or may shrink, which would be fatal here;
@@ -28,6 +32,8 @@ class SharedMemory {
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  /// The pages that came from the system's pool of huge ones; 0: ordinary ones. [bytes]
+  [[nodiscard]] std::int64_t pool_page() const noexcept { return pool_page_; }
   /// To be given to other processes; negative where it was mapped.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
   /// Brings the pages of [begin, end) into this process, so that no touch of them waits, or kills
@@ -47,6 +53,7 @@ class SharedMemory {
   std::int64_t bytes_ = 0;
   FileDescriptor descriptor_;
   std::vector<bool> populated_;  ///< by chunks
+  std::int64_t pool_page_ = 0;
 };
 
 }  // namespace strake::sharing

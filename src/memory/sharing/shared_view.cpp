@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -16,8 +18,27 @@ namespace strake::sharing {
 
 std::int64_t page_bytes() noexcept { return sysconf(_SC_PAGESIZE); }
 
-SharedView::SharedView(int descriptor, std::span<const Range> ranges) {
-  const std::int64_t page = page_bytes();
+namespace {
+
+/// Addresses that nothing is mapped to, from a page's begin on; null, and errno: there are none.
+std::byte* reserve(std::int64_t bytes, std::int64_t page) noexcept {
+  const std::int64_t more = page > page_bytes() ? page : 0;
+  void* const found = mmap(nullptr, static_cast<std::size_t>(bytes + more), PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) return nullptr;
+  auto* const all = static_cast<std::byte*>(found);
+  if (more == 0) return all;
+  const auto before = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(all) &
+                                                static_cast<std::uintptr_t>(page - 1));
+  if (before > 0) (void)munmap(all, static_cast<std::size_t>(before));
+  if (before < more) (void)munmap(all + before + bytes, static_cast<std::size_t>(more - before));
+  return all + before;
+}
+
+}  // namespace
+
+SharedView::SharedView(int descriptor, std::span<const Range> ranges, std::int64_t page) {
+  page = std::max(page, page_bytes());
   std::int64_t all = 0;
   for (const Range& range : ranges) {
     if (range.begin < 0 || range.bytes < 0 || range.begin % page != 0 || range.bytes % page != 0)
@@ -31,10 +52,8 @@ SharedView::SharedView(int descriptor, std::span<const Range> ranges) {
                                    std::strerror(errno)));
   };
   // The kernel chooses the address; the ranges then replace what was reserved there.
-  void* const room = mmap(nullptr, static_cast<std::size_t>(all), PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) throw failed();
-  data_ = static_cast<std::byte*>(room);
+  data_ = reserve(all, page);
+  if (data_ == nullptr) throw failed();
   bytes_ = all;
   std::byte* at = data_;
   for (const Range& range : ranges) {
@@ -47,6 +66,7 @@ SharedView::SharedView(int descriptor, std::span<const Range> ranges) {
     }
     at += range.bytes;
   }
+  if (page > page_bytes()) (void)madvise(data_, static_cast<std::size_t>(all), MADV_HUGEPAGE);
 }
 
 SharedView::SharedView(SharedView&& other) noexcept
@@ -74,8 +94,12 @@ Mappings mappings() noexcept {
   return found;
 }
 
+bool are_few(std::int64_t needed, const Mappings& mappings) noexcept {
+  return mappings.most <= 0 || mappings.now + needed <= mappings.most - mappings.most / 10;
+}
+
 void require_mappings(std::int64_t needed, const Mappings& mappings) {
-  if (mappings.most > 0 && mappings.now + needed > mappings.most - mappings.most / 10)
+  if (!are_few(needed, mappings))
     throw Unsupported(
         fmt::format("views that take {} mappings: this process has {} of at most {} "
                     "(vm.max_map_count), of which a tenth is left to others",

@@ -17,9 +17,10 @@ class SharedView {
     std::int64_t bytes = 0;
   };
   SharedView() noexcept = default;
+  /// \param page  bytes of the file's pages, a power of two; 0: the system's
   /// \throws InvalidArgument  a range that is not of whole pages; OutOfMemory  the kernel refuses,
   /// with its reason
-  SharedView(int descriptor, std::span<const Range> ranges);
+  SharedView(int descriptor, std::span<const Range> ranges, std::int64_t page = 0);
   SharedView(SharedView&& other) noexcept;
   SharedView& operator=(SharedView&& other) noexcept;
   ~SharedView();
@@ -41,6 +42,8 @@ struct Mappings {
 };
 /// As the kernel says: ~0.1 ms.
 [[nodiscard]] Mappings mappings() noexcept;
+/// Whether `needed` more leave a tenth to others, or it is not known.
+[[nodiscard]] bool are_few(std::int64_t needed, const Mappings& mappings) noexcept;
 /// \throws Unsupported  `needed` more would leave fewer than a tenth to others; the message has the
 /// numbers
 void require_mappings(std::int64_t needed, const Mappings& mappings);

@@ -21,9 +21,6 @@ constexpr std::int64_t kSection = 1 << 20;
 // No section that is packed has more than three times as many.
 static_assert(3 * kSection < std::numeric_limits<int>::max());
 
-/// One piece of memory of so many bytes costs less as a message by itself than packed: a copy of
-/// them at either end takes as long as a message does. [bytes]
-constexpr std::int64_t kPiece = 32 << 10;
 constexpr std::int64_t kMostOfPiece = 1 << 30;
 
 /// How long an object that gives up waits for the MPI library to read pieces of the user's memory.
@@ -42,7 +39,7 @@ std::vector<MessagePair::Section> MessagePair::sections_of(std::size_t which) co
       const MatchedTransfer& transfer = schedule.transfers()[i];
       const std::int64_t bytes = transfer.mine.size_bytes();
       const std::int64_t begin = at + transfer.packed_at;
-      if (transfer.dense && bytes >= kPiece) {
+      if (transfer.dense && bytes >= kShortestPiece) {
         for (std::int64_t from = 0; from < bytes; from += kMostOfPiece) {
           const ByteRange part{from, std::min(from + kMostOfPiece, bytes)};
           made.push_back({{begin + part.begin, begin + part.end},

@@ -22,6 +22,10 @@
 
 namespace strake::exchange::planned {
 
+/// One piece of memory of so many bytes costs less as a message by itself than packed: a copy of
+/// them at either end takes as long as a message does. [bytes]
+inline constexpr std::int64_t kShortestPiece = 32 << 10;
+
 class MessagePair final : public PairTransfer, public PackedByDevice {
  public:
   /// \param schedules  of each pair of memories, in an order that both ranks have
