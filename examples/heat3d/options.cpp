@@ -50,8 +50,7 @@ std::vector<Form> parse_forms(const std::string& text) {
     if (found == kFormNames.end())
       throw std::invalid_argument(
           "--form takes layout, basic, memmap, shift, mapped, best, grid, types, pack, and buffers "
-          "with "
-          "--exchange-only (several with commas between), or all, not '" +
+          "with --exchange-only (several with commas between), or all, not '" +
           part + "'");
     forms.push_back(static_cast<Form>(found - kFormNames.begin()));
   }

@@ -36,8 +36,8 @@ enum class BrickForm : std::uint8_t {
   Layout,
   Basic,  ///< each surface region by itself (98); for comparison
   /// One transfer to each neighbour on another node (26): a view, by mappings, in which the bricks
-  /// that it gets are one piece. Surface regions are padded to whole pages. As Layout within a
-  /// node.
+  /// that it gets are one piece. Surface regions are padded to whole pages, which is copied within
+  /// a node, too. As Layout there.
   MemMap,
   /// Along one axis after the other, with the ghosts that came before: two transfers for each axis,
   /// one after the other (6). They are packed between nodes.
@@ -47,8 +47,8 @@ enum class BrickForm : std::uint8_t {
   /// step follows each exchange. See before_writing().
   Mapped,
   /// Layout or MemMap, by what the rank that sends most to other nodes sends: a transfer costs as
-  /// much as its bytes and, up to 32 KiB, these once more. Layout where too few mappings are left.
-  /// plan() says which, and why.
+  /// much as its bytes and, up to 32 KiB, these once more. Layout where a rank has too few mappings
+  /// for two grids, or its memory can't be shared. plan() says which, and why.
   Best,
 };
 
@@ -100,7 +100,8 @@ class STRAKE_API AnyBrickGrid {
   /// Where the form is Mapped, each, as before_writing().
   ~AnyBrickGrid();
   /// Another grid of the same bricks, all zero, which shares what was planned. Local; collective
-  /// where the form is Mapped. \throws OutOfMemory  there is no memory; Unsupported  as above
+  /// where the form is Mapped, MemMap or Best. \throws OutOfMemory  there is no memory; Unsupported
+  /// as above
   [[nodiscard]] AnyBrickGrid like() const;
   /// Whether one grid was made by like() of the other, or both of a third one.
   [[nodiscard]] bool is_alike(const AnyBrickGrid& other) const noexcept;

@@ -275,10 +275,11 @@ class STRAKE_API SharedArray {
   /// In host memory, if it has fewer than 64 KiB, or too many are shared (64 in a process), it is
   /// ordinary memory.
   /// \param page  pages that host memory should have: all at once from the system's pool of such
-  /// pages (hugetlb), or, where that has too few, ordinary ones that the kernel is asked to join
-  /// into huge ones (shmem_enabled). 0: the system's. [bytes]
+  /// pages (hugetlb), whose zeroing takes a while, or, where that has too few, ordinary ones that
+  /// the kernel is asked to join into huge ones (shmem_enabled). 0: the system's. [bytes]
   /// \throws InvalidArgument  fewer than no bytes; a page that is no power of two, smaller than the
-  /// system's, or of a device; Unsupported  managed memory, or no device; OutOfMemory, CudaError
+  /// system's, larger than 16 GiB, or of a device; Unsupported  managed memory, or no device;
+  /// OutOfMemory, CudaError
   explicit SharedArray(std::int64_t bytes, Place place = {}, std::int64_t page = 0);
   SharedArray(SharedArray&& other) noexcept;
   SharedArray& operator=(SharedArray&& other) noexcept;

@@ -91,7 +91,11 @@ class ArrayLoops {
  private:
   static constexpr int kWidth = Bytes / int(sizeof(T));
   static constexpr int kPlanes = kDims > 2 ? kMostPlanes : 1;
-  static constexpr int kRows = kDims > 1 ? kMostSums / kPlanes : 1;
+  /// With few taps memory is what bounds them, which brings fewer rows at a time faster. Many taps
+  /// share more loads among more rows.
+  static constexpr int kRows = kDims < 2                ? 1
+                               : Taps::taps.size() > 32 ? kMostSums / kPlanes
+                                                        : std::min(4, kMostSums / kPlanes);
 
   /// Extents of a tile along x and y: full rows, unless only few of them fit.
   static std::array<std::int64_t, 2> tile(std::int64_t width) noexcept {

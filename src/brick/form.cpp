@@ -7,6 +7,7 @@
 
 #include "brick/plan.hpp"
 #include "exchange/transport/pairs/message_pair.hpp"
+#include "memory/sharing/arenas.hpp"
 #include "mpi/real_mpi.hpp"
 
 namespace strake {
@@ -37,26 +38,37 @@ std::int64_t AnyBrickGrid::Plan::padding() const noexcept {
   return bytes - decomposition->stored() * brick_bytes * options.fields;
 }
 
+/// Whether this rank can have two grids with so many mappings of views each.
+bool AnyBrickGrid::Plan::may_map_views(std::int64_t needed) const {
+  if (needed == 0) return true;
+  if (!sharing::are_few(2 * needed, sharing::mappings())) return false;
+  const SharedArray tried(std::max(decomposition->stored() * stride, kShortestShared));
+  return sharing::Arenas::get().find(tried.data(), tried.data() + 1).has_value();
+}
+
 /// Best becomes Layout or MemMap: the one whose transfers cost the rank with the most less.
 /// Collective.
 void AnyBrickGrid::Plan::choose_form() {
   if (options.form != BrickForm::Best) return;
   std::int64_t by_layout = 0;
   std::int64_t by_view = 0;
-  std::int64_t mappings = 0;
+  std::int64_t needed = 0;  // mappings
   const int times = options.apart ? options.fields : 1;
   for_each_neighbour([&](Region direction, int peer) {
     if (!is_far(peer)) return;
     const auto sends = decomposition->sends(direction);
     std::int64_t in_view = 0;
+    std::int64_t last_padding = 0;  // of the last region, which is not sent
     for (const BrickRange& range : sends) by_layout += cost_of(range.count * stride) * times;
-    for (const BrickRange& range : decomposition->sends(direction, true))
-      in_view += in_pages(range.count * stride);
-    by_view += cost_of(in_view) * times;
-    mappings += std::ssize(sends) * times;
+    for (const BrickRange& range : decomposition->sends(direction, true)) {
+      const std::int64_t exact = range.count * stride;
+      in_view += in_pages(exact);
+      last_padding = in_pages(exact) - exact;
+    }
+    by_view += cost_of(in_view - last_padding) * times;
+    needed += std::ssize(sends) * times;
   });
-  const bool too_many = mappings > 0 && !sharing::are_few(mappings, sharing::mappings());
-  std::array<std::int64_t, 3> most{by_layout, by_view, too_many ? 1 : 0};
+  std::array<std::int64_t, 3> most{by_layout, by_view, may_map_views(needed) ? 0 : 1};
   mpi::check(mpi::real_mpi().MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()),
                                            MPI_INT64_T, MPI_MAX, comm),
              "MPI_Allreduce");
@@ -67,7 +79,9 @@ void AnyBrickGrid::Plan::choose_form() {
   else
     choice += fmt::format(
         "what a rank sends to other nodes costs as much as {} bytes by Layout, {} by MemMap{}\n",
-        most[0], most[1], most[2] == 0 ? "" : ", which needs too many mappings");
+        most[0], most[1],
+        most[2] == 0 ? ""
+                     : ", for which a rank has too few mappings, or memory that can't be shared");
 }
 
 }  // namespace strake

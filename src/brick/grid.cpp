@@ -22,7 +22,7 @@ AnyBrickGrid::AnyBrickGrid(MPI_Comm comm, std::span<const std::int64_t> extent,
 }
 
 AnyBrickGrid::AnyBrickGrid(std::shared_ptr<Plan> plan) : plan_(std::move(plan)) {
-  make_storage(plan_->maps());
+  make_storage(plan_->makes_together());
 }
 
 void AnyBrickGrid::make_storage(bool collective) {

@@ -74,11 +74,9 @@ void AnyBrickGrid::Plan::finish_signals() {
 }
 
 void AnyBrickGrid::Storage::allocate(Plan& plan) {
-  // Shorter arrays are not shared.
-  constexpr std::int64_t kShared = 64 << 10;
   number = plan.grids++;
   const bool must_be_shared = plan.maps() || !plan.views.empty();
-  memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShared) : plan.bytes, {},
+  memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShortestShared) : plan.bytes, {},
                        plan.options.page);
   addresses = {memory.data()};
   if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(plan);
@@ -89,11 +87,14 @@ std::string AnyBrickGrid::Storage::pages(const Plan& plan) const {
   if (plan.options.page <= sharing::page_bytes()) return {};
   const auto region =
       sharing::Arenas::get().find(memory.data(), memory.data() + memory.size_bytes());
-  const bool from_pool = region && region->pool_page > 0;
-  return fmt::format("in pages of {} bytes, {}\n", plan.options.page,
-                     from_pool ? "from the system's pool of huge pages"
-                               : "of which the system's pool has too few: in ordinary pages, which "
-                                 "the kernel may join");
+  if (!region)
+    return fmt::format("not in pages of {} bytes: it is too short, or can't be shared\n",
+                       plan.options.page);
+  return fmt::format(
+      "in pages of {} bytes, {}\n", plan.options.page,
+      region->pool_page > 0
+          ? "from the system's pool of huge pages"
+          : "of which the system's pool has too few: in ordinary pages, which the kernel may join");
 }
 
 /// Maps what each neighbour gets as one piece.
@@ -108,10 +109,11 @@ void AnyBrickGrid::Storage::make_views(const Plan& plan) {
   for (const auto& ranges : plan.views) needed += std::ssize(ranges);
   sharing::require_mappings(needed, sharing::mappings());
   const std::int64_t offset = memory.data() - region->data;
+  const std::int64_t page = offset % plan.page() == 0 ? plan.page() : 0;
   for (const auto& ranges : plan.views) {
     std::vector<sharing::SharedView::Range> in_file;
     for (const ByteRange& range : ranges) in_file.push_back({offset + range.begin, range.size()});
-    views.emplace_back(region->descriptor, in_file, plan.options.page);
+    views.emplace_back(region->descriptor, in_file, page);
     addresses.push_back(views.back().data());
   }
 }

@@ -80,10 +80,10 @@ std::string AnyBrickGrid::Plan::fault_of(std::span<const std::int64_t> wanted,
   if (element_bytes < 1) return fmt::format("bricks of elements of {} bytes", element_bytes);
   if (options.fields < 1) return fmt::format("bricks of {} fields", options.fields);
   const std::int64_t page = sharing::page_bytes();
-  if (options.page != 0 &&
-      (options.page < page || !std::has_single_bit(static_cast<std::uint64_t>(options.page))))
-    return fmt::format("bricks in pages of {} bytes: it has to be a power of two, from {} on",
-                       options.page, page);
+  if (options.page != 0 && (options.page < page || options.page > sharing::kLargestPage ||
+                            !std::has_single_bit(static_cast<std::uint64_t>(options.page))))
+    return fmt::format("bricks in pages of {} bytes: it has to be a power of two, from {} to {}",
+                       options.page, page, sharing::kLargestPage);
   try {
     bricks = brick::bricks_to_divide(wanted, shape_wanted, options.ghost);
   } catch (const InvalidArgument& error) {
@@ -179,13 +179,14 @@ std::vector<std::int64_t> AnyBrickGrid::Plan::adjacency_of(
 /// Refuses grids that no memory has room for, before anything is computed from their size.
 void AnyBrickGrid::Plan::require_bytes() const {
   constexpr double kMost = 1e17;
-  const double page = static_cast<double>(std::max<std::int64_t>(options.page, 1));
-  const double all = (static_cast<double>(brick_bytes) * decomposition->stored() +
-                      page * static_cast<double>(decomposition->boxes().size())) *
-                     options.fields;
+  const double all =
+      (static_cast<double>(brick_bytes) * decomposition->stored() +
+       static_cast<double>(page()) * static_cast<double>(decomposition->boxes().size())) *
+      options.fields;
   if (all > kMost)
-    throw InvalidArgument(fmt::format("{} bricks of {} fields of {} bytes each: {:.3g} bytes",
-                                      decomposition->stored(), options.fields, brick_bytes, all));
+    throw InvalidArgument(
+        fmt::format("{} bricks of {} fields of {} bytes each, in pages of {}: {:.3g} bytes",
+                    decomposition->stored(), options.fields, brick_bytes, page(), all));
 }
 
 /// Finds where each brick lies. With MemMap boxes of the surface and of ghosts begin at pages.

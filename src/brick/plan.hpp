@@ -43,6 +43,9 @@ namespace strake {
 
 static_assert(kMostBrickAxes == brick::kMostDims);
 
+/// Shorter arrays are not shared. [bytes]
+inline constexpr std::int64_t kShortestShared = 64 << 10;
+
 /// Immutable once made, but for the exchange, and what is compiled when it is first needed.
 struct AnyBrickGrid::Plan {
   Plan(MPI_Comm over, std::span<const std::int64_t> wanted, std::span<const int> brick,
@@ -62,6 +65,7 @@ struct AnyBrickGrid::Plan {
   void plan_signals();
   void require_bytes() const;
   void choose_form();
+  [[nodiscard]] bool may_map_views(std::int64_t needed) const;
   void lay_out();
   void plan_exchange();
   void plan_transfers(ExchangePart& part, brick::Region direction, int peer);
@@ -102,6 +106,10 @@ struct AnyBrickGrid::Plan {
   [[nodiscard]] ByteRange bytes_of(const brick::BrickRange& range) const noexcept;
   [[nodiscard]] bool maps() const noexcept { return options.form == BrickForm::Mapped; }
   [[nodiscard]] bool maps_views() const noexcept { return options.form == BrickForm::MemMap; }
+  /// Whether ranks may fail by themselves to make another grid, so that they make it together.
+  [[nodiscard]] bool makes_together() const noexcept {
+    return maps() || maps_views() || !choice.empty();
+  }
   [[nodiscard]] int directions() const noexcept;
   [[nodiscard]] std::size_t axes() const noexcept { return static_cast<std::size_t>(dims); }
   /// \{ \throws InvalidArgument  there is no such

@@ -61,6 +61,8 @@ TEST_P(Bricks, every_ghost_cell_has_its_owners_value) {
   expect_ghosts({{48, 24, 28},
                  {16, 4, 4},
                  with({.ghost = 4, .periodic = {true, false, true}, .fields = 3, .apart = true})});
+  // The interior lies in several tiles.
+  expect_ghosts({{40, 28, 24}, {2, 1, 2}, with({.ghost = 2, .periodic = kPeriodic, .fields = 2})});
   expect_ghosts({{8, 8, 12, 16}, {4, 2, 4, 2}, with({.ghost = 2, .periodic = kPeriodic})});
   expect_ghosts({{4, 4, 4, 4, 8}, {2, 2, 2, 2, 1}, with({.ghost = 1, .periodic = kPeriodic})});
 }
@@ -121,6 +123,18 @@ TEST(BrickGrids, the_best_form_is_the_one_that_costs_less) {
   EXPECT_NE(plan_of_best(8).find("Layout was chosen: no neighbours are on different nodes"),
             std::string::npos)
       << plan_of_best(8);
+}
+
+TEST(BrickGrids, the_best_form_needs_no_memory_that_is_shared) {
+  std::vector<SharedArray> all;
+  if (rank() == culprit())
+    for (int i = 0; i < 64; ++i) all.emplace_back(64 << 10);
+  BrickOptions options{.ghost = 8, .periodic = kPeriodic, .form = BrickForm::Best};
+  expect_ghosts({{32L * ranks(), 32, 32}, {8, 8, 8}, options});
+  if (ranks_per_node() == 1 && ranks() > 1) {
+    EXPECT_NE(plan_of_best(8).find("can't be shared"), std::string::npos) << plan_of_best(8);
+    EXPECT_NE(plan_of_best(8).find("Layout was chosen: "), std::string::npos) << plan_of_best(8);
+  }
 }
 
 TEST(BrickGrids, bricks_know_their_neighbours) {
@@ -346,7 +360,7 @@ TEST(BrickGrids, wrong_values_are_refused_on_all_ranks) {
   EXPECT_EQ(refused({64}, {8}, {}, 0), "bricks of elements of 0 bytes");
   EXPECT_EQ(refused({64}, {8}, {.page = 5000}),
             "bricks in pages of 5000 bytes: it has to be a power of two, from " +
-                std::to_string(sysconf(_SC_PAGESIZE)) + " on");
+                std::to_string(sysconf(_SC_PAGESIZE)) + " to 17179869184");
   EXPECT_EQ(refused({64, 64}, {8, 8}, {.counts = {-2, -7}}),
             "bricks cut into -2 parts along axis 0");
   EXPECT_NE(refused({64}, {8}, {.fields = 1 << 24}, std::int64_t{1} << 36), "");

@@ -451,6 +451,7 @@ TEST(Exchange, arrays_in_pages_that_no_memory_has_are_refused) {
   EXPECT_EQ(SharedArray(100, {}, 1 << 20).size_bytes(), 100);
   EXPECT_THROW(SharedArray(1 << 20, {}, 5000), InvalidArgument);
   EXPECT_THROW(SharedArray(1 << 20, {}, 512), InvalidArgument);
+  EXPECT_THROW(SharedArray(1 << 20, {}, std::int64_t{1} << 40), InvalidArgument);
   EXPECT_THROW(SharedArray(1 << 20, {}, -4096), InvalidArgument);
   EXPECT_THROW(SharedArray(1 << 20, {MemoryKind::Device}, 2 << 20), InvalidArgument);
 }

@@ -23,7 +23,7 @@ grep -q '^Memory:   153.5 MiB, 16.6 % of it ghosts$' out
 grep -q '^Messages: to 26 neighbours$' out
 grep -q '^Layout  *42  *26771456$' out
 grep -q '^Basic  *98  *26771456$' out
-grep -q '^MemMap  *64 KiB  *26  *30801920  *4030464$' out
+grep -q '^MemMap  *64 KiB  *26  *29323264  *2551808$' out
 grep -q '^MemMap has 42 mappings; a process may have [0-9]* here (vm.max_map_count)$' out
 # shellcheck disable=SC2086
 "$strake" plan --bricks 4x4x4x4x4 --grid 32x32x32x32x32 --quantities 2 $job --json | tee out

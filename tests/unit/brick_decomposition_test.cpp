@@ -115,6 +115,7 @@ TEST(BrickDecomposition, neighbours_send_what_is_received) {
   expect_fitting({2, {9, 7}, {8, 8}, {1, 2}, kPeriodic, {}}, 6);
   expect_fitting({2, {9, 7}, {8, 8}, {2, 1}, {}, {}}, 4);
   expect_fitting({3, {7, 6, 5}, {8, 8, 8}, {1, 1, 1}, kPeriodic, {}}, 8);
+  expect_fitting({3, {20, 28, 6}, {8, 8, 8}, {1, 1, 1}, kPeriodic, {}}, 1);  // in tiles
   expect_fitting({3, {7, 6, 5}, {16, 4, 4}, {1, 1, 2}, {true, false, true}, {}}, 4);
   expect_fitting({4, {4, 3, 5, 4}, {4, 4, 4, 4}, {1, 1, 1, 1}, kPeriodic, {}}, 4);
   expect_fitting({5, {3, 2, 3, 2, 4}, {4, 4, 4, 4, 4}, {1, 1, 1, 1, 1}, kPeriodic, {}}, 2);

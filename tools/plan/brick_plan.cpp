@@ -47,6 +47,7 @@ void add_sends(const brick::Decomposition& bricks, Region direction, BrickPlan& 
   for (const brick::BrickRange& region : regions) {
     const std::int64_t bytes = region.count * plan.brick_bytes;
     plan.sent_bytes += bytes;
+    if (&region == &regions.back()) continue;  // nothing follows it
     for (std::size_t i = 0; i < kPageBytes.size(); ++i)
       plan.padding_bytes[i] += padding_of(bytes, kPageBytes[i]);
   }

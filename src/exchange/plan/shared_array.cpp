@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include "device/backend.hpp"
 #include "exchange/transport/put/set_zero.hpp"
 #include "memory/sharing/arenas.hpp"
+#include "memory/sharing/shared_view.hpp"
 #include "strake/error.hpp"
 #include "strake/exchange.hpp"
 
@@ -32,11 +32,11 @@ SharedArray::SharedArray(std::int64_t bytes, Place place, std::int64_t page)
     : bytes_(bytes), place_(place) {
   if (bytes < 0) throw InvalidArgument(fmt::format("an array of {} bytes", bytes));
   if (page != 0 &&
-      (page < sysconf(_SC_PAGESIZE) || !std::has_single_bit(static_cast<std::uint64_t>(page)) ||
-       place.kind == MemoryKind::Device))
+      (page < sharing::page_bytes() || page > sharing::kLargestPage ||
+       !std::has_single_bit(static_cast<std::uint64_t>(page)) || place.kind == MemoryKind::Device))
     throw InvalidArgument(fmt::format(
-        "an array in pages of {} bytes: in host memory a power of two, from {} on; else 0", page,
-        sysconf(_SC_PAGESIZE)));
+        "an array in pages of {} bytes: in host memory a power of two, from {} to {}; else 0", page,
+        sharing::page_bytes(), sharing::kLargestPage));
   if (place.kind == MemoryKind::Managed)
     throw Unsupported("an array in managed memory, which no other process reads");
   if (bytes == 0) return;

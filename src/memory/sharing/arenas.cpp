@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -78,26 +79,36 @@ void* Arenas::allocate(std::int64_t bytes, std::int64_t page) noexcept {
     log::info("{} bytes are allocated as others are: there is no memory for them", bytes);
     return nullptr;
   }
-  const std::lock_guard lock(mutex_);
-  for (Allocation& allocation : allocations_) {
-    if (allocation.memory.data() != nullptr) continue;
-    try {
-      SharedMemory made =
-          page == 0 ? SharedMemory::make(bytes) : SharedMemory::make_in_pages(bytes, page);
-      allocation.seen.twin =
-          SharedMemory::map(made.descriptor(), made.bytes(), SharedMemory::Access::Read);
-      allocation.memory = std::move(made);
-    } catch (const std::exception& error) {
-      log::info("{} bytes are allocated as others are: {}", bytes, error.what());
-      return nullptr;
-    }
-    allocation.seen.covered = false;
-    ++allocation.generation;
-    allocation.owner = getpid();
-    count_.fetch_add(1, std::memory_order_release);
-    return allocation.memory.data();
+  if (!has_room()) return nullptr;
+  SharedMemory memory;
+  Seen seen;
+  try {
+    memory = page == 0 ? SharedMemory::make(bytes) : SharedMemory::make_in_pages(bytes, page);
+    seen.twin = SharedMemory::map(memory.descriptor(), memory.bytes(), SharedMemory::Access::Read);
+  } catch (const std::exception& error) {
+    log::info("{} bytes are allocated as others are: {}", bytes, error.what());
+    return nullptr;
   }
-  return nullptr;
+  const std::lock_guard lock(mutex_);
+  Allocation* const free = free_allocation();
+  if (free == nullptr) return nullptr;
+  free->memory = std::move(memory);
+  free->seen = std::move(seen);
+  ++free->generation;
+  free->owner = getpid();
+  count_.fetch_add(1, std::memory_order_release);
+  return free->memory.data();
+}
+
+Arenas::Allocation* Arenas::free_allocation() noexcept {
+  const auto found = std::ranges::find_if(
+      allocations_, [](const Allocation& one) { return one.memory.data() == nullptr; });
+  return found == allocations_.end() ? nullptr : &*found;
+}
+
+bool Arenas::has_room() noexcept {
+  const std::lock_guard lock(mutex_);
+  return free_allocation() != nullptr;
 }
 
 bool Arenas::release(const void* address) noexcept {

@@ -33,7 +33,8 @@ class Arenas {
   /// Zeroes, at a page's begin; null: there is no room, no memory, or `bytes` are too few. Pages
   /// come when they are touched first, near who touches them. ~20 us. Where the kernel would refuse
   /// the process so much private memory, it gets none here: the caller's own allocator then says
-  /// so. \param page  as SharedMemory::make_in_pages(); 0: the system's
+  /// so. \param page  as SharedMemory::make_in_pages(), which touches those of the system's pool at
+  /// once; 0: the system's
   [[nodiscard]] void* allocate(std::int64_t bytes, std::int64_t page = 0) noexcept;
   /// False: it was not allocated here.
   bool release(const void* address) noexcept;
@@ -72,6 +73,10 @@ class Arenas {
     std::uint32_t generation = 0;
     pid_t owner = 0;  ///< children of fork() have it, too
   };
+  /// \{ The mutex is held by the caller of the first. Null: all are taken.
+  [[nodiscard]] Allocation* free_allocation() noexcept;
+  [[nodiscard]] bool has_room() noexcept;
+  /// \}
   [[nodiscard]] Region region_of(const Allocation& allocation) const noexcept;
   [[nodiscard]] std::optional<Region> search(const std::byte* first, const std::byte* last);
   [[nodiscard]] std::optional<Region> slice_with(const std::byte* first, const std::byte* last);

@@ -31,6 +31,15 @@ std::byte* map_pages(int descriptor, std::int64_t bytes, SharedMemory::Access ac
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
 }
 
+/// Brings pages into this process. 0, or the error: EINVAL: the kernel, before 5.14, can't.
+int populate_pages(std::byte* first, std::int64_t bytes) noexcept {
+  int code = 0;
+  do {
+    code = madvise(first, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
+  } while (code != 0 && (errno == EINTR || errno == EAGAIN));
+  return code == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, FileDescriptor descriptor)
@@ -66,7 +75,10 @@ SharedMemory SharedMemory::make_in_pages(std::int64_t bytes, std::int64_t page) 
     SharedMemory made(data, whole, std::move(descriptor));
     made.pool_page_ = page;
     // A touch of a page that the pool refuses later would end the process.
-    if (made.populate(0, whole)) return made;
+    if (populate_pages(data, whole) == 0) {
+      made.populated_.assign(made.populated_.size(), true);
+      return made;
+    }
   }
   SharedMemory made = make(whole);
   (void)madvise(made.data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
@@ -129,12 +141,9 @@ bool SharedMemory::populate(std::int64_t begin, std::int64_t end) {
     std::int64_t last = chunk + 1;  // several at once, where they are together
     while (last * kChunk < end && !populated_[static_cast<std::size_t>(last)]) ++last;
     const std::int64_t bytes = std::min(last * kChunk, bytes_) - chunk * kChunk;
-    int code = 0;
-    do {
-      code = madvise(data_ + chunk * kChunk, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
-    } while (code != 0 && (errno == EINTR || errno == EAGAIN));
-    // Kernels before 5.14 don't know it: the pages come when they are touched.
-    if (code != 0 && errno != EINVAL) return false;
+    // Before Linux 5.14 the pages come when they are touched.
+    const int error = populate_pages(data_ + chunk * kChunk, bytes);
+    if (error != 0 && error != EINVAL) return false;
     for (; chunk < last; ++chunk) populated_[static_cast<std::size_t>(chunk)] = true;
     --chunk;
   }

@@ -17,8 +17,9 @@ class SharedMemory {
   /// \throws OutOfMemory  no descriptor, or no address range, is left
   [[nodiscard]] static SharedMemory make(std::int64_t bytes);
   /// In pages of `page` bytes, a power of two: all taken at once from the system's pool of such
-  /// pages (hugetlb), where it has enough of them. Else ordinary pages, which the kernel is asked
-  /// to join into huge ones (shmem_enabled). It is as long as whole pages. \throws OutOfMemory
+  /// pages (hugetlb), where it has enough of them, and Linux is 5.14 or later. Else ordinary pages,
+  /// which the kernel is asked to join into huge ones (shmem_enabled). It is as long as whole
+  /// pages. \throws OutOfMemory
   [[nodiscard]] static SharedMemory make_in_pages(std::int64_t bytes, std::int64_t page);
   enum class Access : std::uint8_t { Read, ReadWrite };
   /// Maps what another process made. The descriptor stays the caller's.

@@ -32,6 +32,8 @@ class SharedView {
   std::int64_t bytes_ = 0;
 };
 
+/// No processor has larger pages. [bytes]
+inline constexpr std::int64_t kLargestPage = std::int64_t{16} << 30;
 /// The size of a page. [bytes]
 [[nodiscard]] std::int64_t page_bytes() noexcept;
 
