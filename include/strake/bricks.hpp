@@ -36,8 +36,8 @@ enum class BrickForm : std::uint8_t {
   Layout,
   Basic,  ///< each surface region by itself (98); for comparison
   /// One transfer to each neighbour on another node (26): a view, by mappings, in which the bricks
-  /// that it gets are one piece. Surface regions are padded to whole pages, which is copied within
-  /// a node, too. As Layout there.
+  /// that it gets are one piece. Surface regions are padded to whole pages. As Layout within a
+  /// node, where padding is copied, too.
   MemMap,
   /// Along one axis after the other, with the ghosts that came before: two transfers for each axis,
   /// one after the other (6). They are packed between nodes.

@@ -42,8 +42,9 @@ std::int64_t AnyBrickGrid::Plan::padding() const noexcept {
 bool AnyBrickGrid::Plan::may_map_views(std::int64_t needed) const {
   if (needed == 0) return true;
   if (!sharing::are_few(2 * needed, sharing::mappings())) return false;
-  const SharedArray tried(std::max(decomposition->stored() * stride, kShortestShared));
-  return sharing::Arenas::get().find(tried.data(), tried.data() + 1).has_value();
+  sharing::Arenas& arenas = sharing::Arenas::get();
+  const std::int64_t all = decomposition->stored() * brick_bytes * options.fields;
+  return arenas.release(arenas.allocate(std::max(all, sharing::Arenas::kShortest)));
 }
 
 /// Best becomes Layout or MemMap: the one whose transfers cost the rank with the most less.

@@ -76,8 +76,9 @@ void AnyBrickGrid::Plan::finish_signals() {
 void AnyBrickGrid::Storage::allocate(Plan& plan) {
   number = plan.grids++;
   const bool must_be_shared = plan.maps() || !plan.views.empty();
-  memory = SharedArray(must_be_shared ? std::max(plan.bytes, kShortestShared) : plan.bytes, {},
-                       plan.options.page);
+  memory =
+      SharedArray(must_be_shared ? std::max(plan.bytes, sharing::Arenas::kShortest) : plan.bytes,
+                  {}, plan.options.page);
   addresses = {memory.data()};
   if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(plan);
   if (!plan.views.empty()) make_views(plan);

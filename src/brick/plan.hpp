@@ -43,9 +43,6 @@ namespace strake {
 
 static_assert(kMostBrickAxes == brick::kMostDims);
 
-/// Shorter arrays are not shared. [bytes]
-inline constexpr std::int64_t kShortestShared = 64 << 10;
-
 /// Immutable once made, but for the exchange, and what is compiled when it is first needed.
 struct AnyBrickGrid::Plan {
   Plan(MPI_Comm over, std::span<const std::int64_t> wanted, std::span<const int> brick,

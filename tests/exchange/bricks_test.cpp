@@ -37,7 +37,9 @@ void expect_ghosts(const WantedBricks& wanted) {
     }
     grid.exchange();
     for (int field = 0; field < wanted.options.fields; ++field) {
-      if (wanted.options.ghost > 0) expect_neighbours(grid, wanted, field, step);
+      // Grids that are alike have the same neighbours, unless they are mapped.
+      if (wanted.options.ghost > 0 && (maps || step == 1))
+        expect_neighbours(grid, wanted, field, step);
       if (maps) continue;
       const std::vector<std::int64_t> expected = values(grid, wanted, all, field, step);
       std::vector<std::int64_t> found(expected.size());
@@ -62,7 +64,7 @@ TEST_P(Bricks, every_ghost_cell_has_its_owners_value) {
                  {16, 4, 4},
                  with({.ghost = 4, .periodic = {true, false, true}, .fields = 3, .apart = true})});
   // The interior lies in several tiles.
-  expect_ghosts({{40, 28, 24}, {2, 1, 2}, with({.ghost = 2, .periodic = kPeriodic, .fields = 2})});
+  expect_ghosts({{72, 18, 8}, {2, 1, 2}, with({.ghost = 2, .periodic = kPeriodic, .fields = 2})});
   expect_ghosts({{8, 8, 12, 16}, {4, 2, 4, 2}, with({.ghost = 2, .periodic = kPeriodic})});
   expect_ghosts({{4, 4, 4, 4, 8}, {2, 2, 2, 2, 1}, with({.ghost = 1, .periodic = kPeriodic})});
 }
