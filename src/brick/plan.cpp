@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -79,11 +78,9 @@ std::string AnyBrickGrid::Plan::fault_of(std::span<const std::int64_t> wanted,
                                          std::span<const int> shape_wanted) {
   if (element_bytes < 1) return fmt::format("bricks of elements of {} bytes", element_bytes);
   if (options.fields < 1) return fmt::format("bricks of {} fields", options.fields);
-  const std::int64_t page = sharing::page_bytes();
-  if (options.page != 0 && (options.page < page || options.page > sharing::kLargestPage ||
-                            !std::has_single_bit(static_cast<std::uint64_t>(options.page))))
+  if (options.page != 0 && !sharing::may_be_page(options.page))
     return fmt::format("bricks in pages of {} bytes: it has to be a power of two, from {} to {}",
-                       options.page, page, sharing::kLargestPage);
+                       options.page, sharing::page_bytes(), sharing::kLargestPage);
   try {
     bricks = brick::bricks_to_divide(wanted, shape_wanted, options.ghost);
   } catch (const InvalidArgument& error) {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -31,9 +30,7 @@ std::byte* allocate_on_host(std::int64_t bytes, std::int64_t page) {
 SharedArray::SharedArray(std::int64_t bytes, Place place, std::int64_t page)
     : bytes_(bytes), place_(place) {
   if (bytes < 0) throw InvalidArgument(fmt::format("an array of {} bytes", bytes));
-  if (page != 0 &&
-      (page < sharing::page_bytes() || page > sharing::kLargestPage ||
-       !std::has_single_bit(static_cast<std::uint64_t>(page)) || place.kind == MemoryKind::Device))
+  if (page != 0 && (!sharing::may_be_page(page) || place.kind == MemoryKind::Device))
     throw InvalidArgument(fmt::format(
         "an array in pages of {} bytes: in host memory a power of two, from {} to {}; else 0", page,
         sharing::page_bytes(), sharing::kLargestPage));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,11 @@
 namespace strake::sharing {
 
 std::int64_t page_bytes() noexcept { return sysconf(_SC_PAGESIZE); }
+
+bool may_be_page(std::int64_t bytes) noexcept {
+  return bytes >= page_bytes() && bytes <= kLargestPage &&
+         std::has_single_bit(static_cast<std::uint64_t>(bytes));
+}
 
 namespace {
 

@@ -37,6 +37,9 @@ inline constexpr std::int64_t kLargestPage = std::int64_t{16} << 30;
 /// The size of a page. [bytes]
 [[nodiscard]] std::int64_t page_bytes() noexcept;
 
+/// Whether pages may have so many bytes: a power of two, from page_bytes() to kLargestPage.
+[[nodiscard]] bool may_be_page(std::int64_t bytes) noexcept;
+
 /// Mappings of a process.
 struct Mappings {
   std::int64_t now = 0;
